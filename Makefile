@@ -1,0 +1,50 @@
+# `make quickstart` and `make test` do all their set-up; every target repeats quickly.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: quickstart test lint fix bench soak clean help
+.DEFAULT_GOAL := help
+
+help:  ## Show the targets.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+quickstart: $(VENV)/.base  ## Install, fetch weights and run the main job.
+	@$(BIN)/tsim models fetch
+	@$(BIN)/scaleqa quickstart
+
+test: $(VENV)/.dev  ## Install, fetch weights and run the tests.
+	@$(BIN)/tsim models fetch
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: $(VENV)/.dev  ## Check style, types and import contracts.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(VENV)/.dev  ## Format and repair what can be repaired.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installed).
+	@$(BIN)/tsim models fetch
+	$(BIN)/python bench/embed.py
+
+clean:  ## Remove what the other targets made.
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Python 3.11 or newer is needed, found %d.%d; set PYTHON=…" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,24 @@
+"""`scaleqa`: one file per noun, gathered here."""
+
+import typer
+
+from scaleqa.cli import quickstart
+from tsim.cli.shell import run
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A benchmark of memory for endless conversations.\n\nExample: scaleqa quickstart",
+)
+app.command()(quickstart.quickstart)
+
+
+@app.callback()
+def _root() -> None:
+    """Keeps single commands addressed by name."""
+
+
+def main() -> None:
+    """Runs the `scaleqa` command."""
+    run(app, "scaleqa")

@@ -1,0 +1,37 @@
+"""`tsim`: one file per noun, gathered here."""
+
+from typing import Annotated
+
+import typer
+
+from tsim import __version__
+from tsim.cli import models
+from tsim.cli.shell import run
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Episodic memory for conversations that never end.\n\nExample: tsim models fetch",
+)
+app.add_typer(models.app, name="models")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    """Holds the options of the bare command."""
+
+
+def main() -> None:
+    """Runs the `tsim` command."""
+    run(app, "tsim")

@@ -1,0 +1,67 @@
+"""What every command of this repository shares: output, progress, failures.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage,
+130 interrupted. With --json a failure is an object too: {"error": {"kind": …, "message": …}}.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from tsim.errors import TsimError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+stderr = Console(stderr=True, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Prints a value as JSON on stdout."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+@contextmanager
+def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Shows a bar with an ETA on stderr; yields a function of (done, total)."""
+    unit: ProgressColumn = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), unit, TimeRemainingColumn())
+    with Progress(*columns, console=stderr) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = ()) -> None:
+    """Runs a command line and turns its errors into messages and exit codes.
+
+    Args:
+        app: The commands.
+        program: Name shown before messages.
+        failures: Errors to report besides `TsimError`; each has a `kind`.
+    """
+    reported: tuple[type[Exception], ...] = (TsimError, *failures)
+    try:
+        app()
+    except reported as error:
+        kind = getattr(error, "kind", "error")
+        if "--json" in sys.argv:
+            print_json({"error": {"kind": kind, "message": str(error)}})
+        else:
+            stderr.print(f"{program}: {error}", style="red", markup=False, soft_wrap=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        stderr.print("interrupted")
+        sys.exit(130)

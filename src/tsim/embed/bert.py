@@ -1,0 +1,159 @@
+"""BERT encoders as an ONNX graph, built from their weights without torch.
+
+The graph takes token ids of *equally long* texts and returns hidden states. Without padding it
+needs no attention mask, and each text's result is the same to the last bit whatever else is in the
+batch: every operator here works row by row or within one text. Pooling is done outside for the same
+reason (the runtime's reductions take another path at batch size one).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from tsim.errors import ModelError
+
+OPSET = 21
+IR_VERSION = 10
+FUSED = "com.microsoft"  # ONNX Runtime's fused transformer operators
+
+Weights = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BertConfig:
+    """The part of a `config.json` that shapes the graph."""
+
+    hidden: int
+    heads: int
+    layers: int
+    epsilon: float
+    positions: int
+
+    @classmethod
+    def from_json(cls, config: Mapping[str, Any]) -> "BertConfig":
+        """Reads a Hugging Face `config.json`.
+
+        Raises:
+            ModelError: Not a BERT encoder this graph can express.
+        """
+        expected = {
+            "model_type": "bert",
+            "hidden_act": "gelu",
+            "position_embedding_type": "absolute",
+        }
+        for key, value in expected.items():
+            found = config.get(key, value if key == "position_embedding_type" else None)
+            if found != value:
+                raise ModelError(
+                    f"config.json has {key}={found!r}, expected {value!r}: only BERT encoders with "
+                    "exact GELU and absolute positions can be built; use a model of that family, "
+                    "or put an ONNX export at onnx/model.onnx and remove the safetensors"
+                )
+        try:
+            return cls(
+                hidden=int(config["hidden_size"]),
+                heads=int(config["num_attention_heads"]),
+                layers=int(config["num_hidden_layers"]),
+                epsilon=float(config["layer_norm_eps"]),
+                positions=int(config["max_position_embeddings"]),
+            )
+        except KeyError as error:
+            raise ModelError(f"config.json lacks {error.args[0]!r}") from error
+
+
+def build_graph(weights: Weights, config: BertConfig) -> ModelProto:
+    """Builds the graph `ids [batch, length] -> hidden [batch, length, size]`.
+
+    Raises:
+        ModelError: A tensor is missing.
+    """
+    graph = _Graph(weights)
+    out = _embed(graph, config)
+    for layer in range(config.layers):
+        out = _encode(graph, config, out, f"encoder.layer.{layer}.")
+    graph.nodes.append(helper.make_node("Identity", [out], ["hidden"]))
+    shape = ["batch", "length"]
+    body = helper.make_graph(
+        graph.nodes,
+        "bert",
+        [helper.make_tensor_value_info("ids", TensorProto.INT64, shape)],
+        [helper.make_tensor_value_info("hidden", TensorProto.FLOAT, [*shape, config.hidden])],
+        graph.constants,
+    )
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
+    return helper.make_model(body, opset_imports=opsets, ir_version=IR_VERSION)
+
+
+class _Graph:
+    """Nodes and constants under construction."""
+
+    def __init__(self, weights: Weights) -> None:
+        # Checkpoints saved from a task model carry a "bert." prefix.
+        self.weights = {name.removeprefix("bert."): value for name, value in weights.items()}
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
+
+    def weight(self, name: str) -> npt.NDArray[np.float32]:
+        try:
+            return np.asarray(self.weights[name], dtype=np.float32)
+        except KeyError:
+            raise ModelError(f"the safetensors file lacks the tensor {name!r}") from None
+
+    def constant(self, value: npt.NDArray[Any]) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def node(self, op: str, inputs: list[str], *, domain: str = "", **attributes: Any) -> str:
+        name = f"n{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [name], domain=domain, **attributes))
+        return name
+
+    def matmul(self, value: str, name: str) -> str:
+        return self.node("MatMul", [value, self.constant(self.weight(f"{name}.weight").T)])
+
+    def norm_after(self, value: str, residual: str, prefix: str, epsilon: float) -> str:
+        """Adds bias and residual, then normalises: the tail of both halves of a layer."""
+        inputs = [value, residual]
+        names = ("LayerNorm.weight", "LayerNorm.bias", "dense.bias")
+        inputs += [self.constant(self.weight(prefix + name)) for name in names]
+        return self.node("SkipLayerNormalization", inputs, domain=FUSED, epsilon=epsilon)
+
+
+def _embed(graph: _Graph, config: BertConfig) -> str:
+    prefix = "embeddings."
+    words = graph.constant(graph.weight(prefix + "word_embeddings.weight"))
+    # Every token is of type 0 here, so its embedding folds into the positions.
+    types = graph.weight(prefix + "token_type_embeddings.weight")[0]
+    places = graph.constant(graph.weight(prefix + "position_embeddings.weight") + types)
+    zero = graph.constant(np.array([0]))
+    length = graph.node("Shape", ["ids"], start=1, end=2)
+    used = graph.node("Slice", [places, zero, length, zero])
+    total = graph.node("Add", [graph.node("Gather", [words, "ids"]), used])
+    norm = [graph.constant(graph.weight(prefix + f"LayerNorm.{x}")) for x in ("weight", "bias")]
+    return graph.node("LayerNormalization", [total, *norm], epsilon=config.epsilon, axis=-1)
+
+
+def _encode(graph: _Graph, config: BertConfig, value: str, prefix: str) -> str:
+    parts = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
+    joint = np.concatenate([graph.weight(f"{part}.weight").T for part in parts], axis=1)
+    bias = np.concatenate([graph.weight(f"{part}.bias") for part in parts])
+    attended = graph.node(
+        "Attention",
+        [value, graph.constant(joint), graph.constant(bias)],
+        domain=FUSED,
+        num_heads=config.heads,
+    )
+    output = f"{prefix}attention.output."
+    mixed = graph.matmul(attended, f"{output}dense")
+    value = graph.norm_after(mixed, value, output, config.epsilon)
+    wide = graph.matmul(value, f"{prefix}intermediate.dense")
+    inner = graph.constant(graph.weight(f"{prefix}intermediate.dense.bias"))
+    narrow = graph.matmul(
+        graph.node("BiasGelu", [wide, inner], domain=FUSED), f"{prefix}output.dense"
+    )
+    return graph.norm_after(narrow, value, f"{prefix}output.", config.epsilon)

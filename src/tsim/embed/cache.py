@@ -1,0 +1,129 @@
+"""Embeddings that are never computed twice.
+
+Content-addressed: the key is the model's identity and the text, the value the vector with a
+checksum. Several processes may share one file; what is lost or damaged is simply computed again.
+"""
+
+import hashlib
+import sqlite3
+import threading
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tsim.embed.protocol import Embedder, Vectors, require_text
+
+SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS vectors"
+    " (key BLOB PRIMARY KEY, crc INTEGER, vector BLOB) WITHOUT ROWID"
+)
+BUSY_SECONDS = 60
+LOOKUP = 500  # keys a statement, below SQLite's smallest limit on parameters
+
+
+@dataclass(slots=True)
+class CacheStats:
+    """What the cache did since it was opened."""
+
+    hits: int = 0
+    computed: int = 0
+    damaged: int = 0
+
+
+class CachedEmbedder:
+    """An embedder with a memory on disk."""
+
+    def __init__(self, inner: Embedder, path: Path) -> None:
+        """Opens the cache file, creating it if needed; an unreadable one is set aside."""
+        self.inner = inner
+        self.stats = CacheStats()
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._connection = _connect(path)
+        except sqlite3.DatabaseError:
+            # A cache can be rebuilt, so a file that is no database is moved out of the way.
+            path.replace(path.with_suffix(path.suffix + ".damaged"))
+            self._connection = _connect(path)
+
+    @property
+    def identity(self) -> str:
+        """The inner embedder's identity."""
+        return self.inner.identity
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+        return self.inner.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embeds passages, computing only those never seen before."""
+        keys = [self._key("passage", require_text(text)) for text in texts]
+        known = self._read(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if missing:
+            fresh = dict(zip(missing, self.inner.embed(list(missing.values())), strict=True))
+            self._write(fresh)
+            known.update(fresh)
+        self.stats.hits += len(keys) - len(missing)
+        self.stats.computed += len(missing)
+        rows = [known[key] for key in keys]
+        return np.stack(rows) if rows else np.empty((0, self.dimension), dtype=np.float32)
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embeds a search query, computing it only if never seen before."""
+        key = self._key("query", require_text(text))
+        known = self._read([key])
+        if key in known:
+            self.stats.hits += 1
+            return known[key]
+        self.stats.computed += 1
+        vector = self.inner.embed_query(text)
+        self._write({key: vector})
+        return vector
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def _key(self, kind: str, text: str) -> bytes:
+        content = "\0".join((self.identity, kind, text))
+        return hashlib.sha256(content.encode()).digest()
+
+    def _read(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+        found: dict[bytes, Vectors] = {}
+        unique = list(dict.fromkeys(keys))
+        for start in range(0, len(unique), LOOKUP):
+            some = unique[start : start + LOOKUP]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT key, crc, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608
+            with self._lock:
+                rows = self._connection.execute(query, some).fetchall()
+            for key, crc, blob in rows:
+                if len(blob) == 4 * self.dimension and zlib.crc32(blob) == crc:
+                    found[key] = np.frombuffer(blob, dtype="<f4").astype(np.float32)
+                else:
+                    self.stats.damaged += 1
+        return found
+
+    def _write(self, fresh: dict[bytes, Vectors]) -> None:
+        blobs = [(key, vector.astype("<f4").tobytes()) for key, vector in fresh.items()]
+        rows = [(key, zlib.crc32(blob), blob) for key, blob in blobs]
+        with self._lock, self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        with connection:
+            connection.execute(SCHEMA)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection

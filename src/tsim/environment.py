@@ -1,0 +1,50 @@
+"""The only place that reads environment variables.
+
+TSIM_CACHE     directory for weights and cached embeddings (default: the user's cache directory)
+TSIM_MODEL     default embedding model (default: all-MiniLM-L6-v2)
+TSIM_OFFLINE   "1" forbids every download
+HF_ENDPOINT    base URL of the model hub or a mirror of it
+"""
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from tsim.errors import InputError
+
+
+def cache_dir() -> Path:
+    """Returns the directory that holds weights and cached embeddings."""
+    override = os.environ.get("TSIM_CACHE")
+    return Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("tsim"))
+
+
+def default_model() -> str:
+    """Returns the name or path of the model used when none is given."""
+    return os.environ.get("TSIM_MODEL") or "all-MiniLM-L6-v2"
+
+
+def offline() -> bool:
+    """Tells whether downloads are forbidden."""
+    return os.environ.get("TSIM_OFFLINE", "") not in ("", "0")
+
+
+def hub_endpoint() -> str:
+    """Returns the base URL of the model hub."""
+    return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+
+
+def api_key(variable: str) -> str:
+    """Returns the API key held by an environment variable.
+
+    Raises:
+        InputError: The variable is unset or empty.
+    """
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise InputError(
+            f"the environment variable {variable} is empty; it should hold the API key: "
+            f"export {variable}=…"
+        )
+    return key

@@ -1,0 +1,48 @@
+"""Fixtures that several rooms share: real weights where they are, a tiny model everywhere."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.tiny_bert import write_tiny_bert
+from tsim import environment
+from tsim.embed import OnnxEmbedder
+from tsim.embed.weights import find_spec, model_dir
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Reference material kept beside the checkout; absent on most machines."""
+    directory = Path(os.environ.get("TSIM_SHARED", ROOT.parent / "shared"))
+    if not directory.is_dir():
+        pytest.skip(f"reference material is not at {directory}")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def minilm() -> OnnxEmbedder:
+    spec = find_spec("all-MiniLM-L6-v2")
+    cache = environment.cache_dir()
+    directory = model_dir(cache, spec)
+    if not directory.is_dir():
+        pytest.skip("the MiniLM weights are not here; run: tsim models fetch")
+    return OnnxEmbedder(
+        directory,
+        graphs=cache / "graphs",
+        settings=spec.settings,
+        identity=spec.identity,
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random two-layer BERT in Hugging Face layout, mean pooling."""
+    return write_tiny_bert(tmp_path_factory.mktemp("models") / "tiny", pooling="mean")
+
+
+@pytest.fixture(scope="session")
+def tiny_embedder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> OnnxEmbedder:
+    return OnnxEmbedder(tiny, graphs=tmp_path_factory.mktemp("graphs"), threads=1)

@@ -1,0 +1,12 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_quickstart_finds_the_project_the_question_names(minilm):
+    command = [str(Path(sys.executable).with_name("scaleqa")), "quickstart", "--json"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    hits = json.loads(ran.stdout)["hits"]
+    assert "Halden" in hits[0]["content"]
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)

