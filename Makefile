@@ -28,6 +28,9 @@ fix: $(VENV)/.dev  ## Format and repair what can be repaired.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+soak: $(VENV)/.dev  ## Kill a writing process two hundred times and more.
+	TSIM_SOAK=250 $(BIN)/python -m pytest -q tests/tsim/test_durability.py
+
 bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installed).
 	@$(BIN)/tsim models fetch
 	$(BIN)/python bench/embed.py

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.tiny_bert import write_tiny_bert
 from tsim import environment
@@ -11,6 +12,10 @@ from tsim.embed import OnnxEmbedder
 from tsim.embed.weights import find_spec, model_dir
 
 ROOT = Path(__file__).parents[1]
+
+# Time limits say more about the machine than about the code.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

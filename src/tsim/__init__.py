@@ -1,5 +1,25 @@
 """TSIM: episodic memory for conversations that never end."""
 
+from tsim.memory import Memory
+from tsim.presets import LONGMEMEVAL, OFFICIAL, Preset
+from tsim.thread import Thread
+from tsim.types import Episode, Evidence, Forgotten, Hit, NewTurn, Receipt, Turn, Why
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "LONGMEMEVAL",
+    "OFFICIAL",
+    "Episode",
+    "Evidence",
+    "Forgotten",
+    "Hit",
+    "Memory",
+    "NewTurn",
+    "Preset",
+    "Receipt",
+    "Thread",
+    "Turn",
+    "Why",
+    "__version__",
+]

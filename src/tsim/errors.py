@@ -7,7 +7,12 @@
     │   ├── WeightsMissingError   known, but its weights are not on this machine
     │   ├── WeightsCorruptError   bytes on disk or on the wire differ from the pinned hash
     │   └── DownloadError         the weights could not be fetched
-    └── RemoteError           an embedding server failed or answered nonsense
+    ├── RemoteError           an embedding server failed or answered nonsense
+    └── StoreError            the memory file cannot be used
+        ├── MismatchError         it was written with another model or preset
+        ├── StoreBusyError        other processes hold it for too long
+        ├── StoreFullError        the disk is full
+        └── StoreReadOnlyError    it may not be written
 
 Messages say what was found, what was expected and what to do. `kind` is the error's name in
 machine-readable output and never changes once released.
@@ -60,3 +65,33 @@ class RemoteError(TsimError):
     """An embedding server failed or answered nonsense."""
 
     kind = "remote_failed"
+
+
+class StoreError(TsimError):
+    """The memory file cannot be used."""
+
+    kind = "store_failed"
+
+
+class MismatchError(StoreError):
+    """The memory was written with another model or preset."""
+
+    kind = "mismatch"
+
+
+class StoreBusyError(StoreError):
+    """Other processes hold the memory for too long."""
+
+    kind = "store_busy"
+
+
+class StoreFullError(StoreError):
+    """The disk is full."""
+
+    kind = "store_full"
+
+
+class StoreReadOnlyError(StoreError):
+    """The memory may not be written."""
+
+    kind = "store_read_only"

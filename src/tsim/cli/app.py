@@ -5,15 +5,26 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import models
+from tsim.cli import files, models, turns
 from tsim.cli.shell import run
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Episodic memory for conversations that never end.\n\nExample: tsim models fetch",
+    help="Episodic memory for conversations that never end.\n\nExample: tsim add chat.jsonl",
 )
+for command in (
+    turns.add,
+    turns.search,
+    turns.context,
+    turns.episodes,
+    turns.forget,
+    files.export,
+    files.import_,
+    files.doctor,
+):
+    app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(models.app, name="models")
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tsim.embed.protocol import Embedder, Vectors, require_text
+from tsim.embed.protocol import Embedder, require_text
+from tsim.vectors import Vector, Vectors
 
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS vectors"
@@ -73,7 +74,7 @@ class CachedEmbedder:
         rows = [known[key] for key in keys]
         return np.stack(rows) if rows else np.empty((0, self.dimension), dtype=np.float32)
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str) -> Vector:
         """Embeds a search query, computing it only if never seen before."""
         key = self._key("query", require_text(text))
         known = self._read([key])
@@ -93,8 +94,8 @@ class CachedEmbedder:
         content = "\0".join((self.identity, kind, text))
         return hashlib.sha256(content.encode()).digest()
 
-    def _read(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-        found: dict[bytes, Vectors] = {}
+    def _read(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        found: dict[bytes, Vector] = {}
         unique = list(dict.fromkeys(keys))
         for start in range(0, len(unique), LOOKUP):
             some = unique[start : start + LOOKUP]
@@ -109,7 +110,7 @@ class CachedEmbedder:
                     self.stats.damaged += 1
         return found
 
-    def _write(self, fresh: dict[bytes, Vectors]) -> None:
+    def _write(self, fresh: dict[bytes, Vector]) -> None:
         blobs = [(key, vector.astype("<f4").tobytes()) for key, vector in fresh.items()]
         rows = [(key, zlib.crc32(blob), blob) for key, blob in blobs]
         with self._lock, self._connection:

@@ -17,9 +17,10 @@ from tokenizers import Tokenizer
 
 from tsim.embed.bert import OPSET, BertConfig, build_graph
 from tsim.embed.models import BGE_QUERY_PREFIX, Pooling, Settings, identity_of
-from tsim.embed.protocol import Vectors, require_text, unit
+from tsim.embed.protocol import require_text
 from tsim.embed.weights import sha256_of
 from tsim.errors import InputError, ModelError
+from tsim.vectors import Vector, Vectors, unit
 
 # Larger batches no longer gain speed on CPUs, and keep hidden states in cache-sized pieces.
 BATCH_TOKENS = 2048
@@ -141,9 +142,9 @@ class OnnxEmbedder:
                 out[rows] = self._forward(np.array([encoded[row] for row in rows]))
         return unit(out)
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str) -> Vector:
         """Embeds a search query, with the model's query prefix where it has one."""
-        row: Vectors = self.embed([self.settings.query_prefix + require_text(text)])[0]
+        row: Vector = self.embed([self.settings.query_prefix + require_text(text)])[0]
         return row
 
     def _forward(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> Vectors:

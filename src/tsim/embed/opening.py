@@ -1,14 +1,18 @@
 """From what a user writes to a working embedder."""
 
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from tsim import environment
 from tsim.embed.cache import CachedEmbedder
+from tsim.embed.models import ModelSpec
 from tsim.embed.onnx import OnnxEmbedder
 from tsim.embed.protocol import Embedder
 from tsim.embed.remote import RemoteEmbedder
 from tsim.embed.weights import find_spec, require
 from tsim.errors import InputError
+from tsim.vectors import Vector, Vectors
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -31,6 +35,32 @@ def open_embedder(
     return embedder
 
 
+class LazyEmbedder:
+    """A known model that is loaded when the first text arrives.
+
+    Whatever needs no new vectors (listing, exporting, checking) then needs no weights either.
+    """
+
+    def __init__(self, spec: ModelSpec, load: Callable[[], Embedder]) -> None:
+        """Keeps how to load the model."""
+        self.identity = spec.identity
+        self.dimension = spec.dimension
+        self._load = load
+
+    @cached_property
+    def inner(self) -> Embedder:
+        """The loaded model."""
+        return self._load()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embeds passages."""
+        return self.inner.embed(texts)
+
+    def embed_query(self, text: str) -> Vector:
+        """Embeds a search query."""
+        return self.inner.embed_query(text)
+
+
 def _open(model: str, threads: int | None) -> Embedder:
     if model.startswith(("http://", "https://")):
         url, hash_sign, name = model.partition("#")
@@ -43,10 +73,13 @@ def _open(model: str, threads: int | None) -> Embedder:
     if Path(model).is_dir():
         return OnnxEmbedder(Path(model), graphs=graphs, threads=threads)
     spec = find_spec(model)
-    return OnnxEmbedder(
-        require(cache, spec),
-        graphs=graphs,
-        settings=spec.settings,
-        identity=spec.identity,
-        threads=threads,
+    return LazyEmbedder(
+        spec,
+        lambda: OnnxEmbedder(
+            require(cache, spec),
+            graphs=graphs,
+            settings=spec.settings,
+            identity=spec.identity,
+            threads=threads,
+        ),
     )

@@ -1,14 +1,10 @@
 """What the rest of the project asks of an embedder."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import Protocol
 
 from tsim.errors import InputError
-
-Vectors: TypeAlias = npt.NDArray[np.float32]
+from tsim.vectors import Vector, Vectors
 
 
 class Embedder(Protocol):
@@ -28,7 +24,7 @@ class Embedder(Protocol):
         """Embeds passages, one row a text, in order."""
         ...
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str) -> Vector:
         """Embeds a search query, with the model's query prefix where it has one."""
         ...
 
@@ -49,9 +45,3 @@ def require_text(text: object) -> str:
             "was decoded wrongly; decode the source as UTF-8, or with errors='replace'"
         ) from error
     return text
-
-
-def unit(vectors: Vectors) -> Vectors:
-    """Scales each row to length one; an all-zero row is left as it is."""
-    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    return (vectors / np.where(norms == 0, 1, norms)[:, None]).astype(np.float32)

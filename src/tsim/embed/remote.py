@@ -6,9 +6,10 @@ import httpx
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from tsim.embed.protocol import Vectors, require_text, unit
+from tsim.embed.protocol import require_text
 from tsim.errors import RemoteError
 from tsim.http import Patience, post
+from tsim.vectors import Vector, Vectors, unit
 
 PATIENCE = Patience()
 
@@ -78,9 +79,9 @@ class RemoteEmbedder:
         self._dimension = parts[0].shape[1]
         return np.concatenate(parts)
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str) -> Vector:
         """Embeds a search query."""
-        row: Vectors = self.embed([self._prefix + text])[0]
+        row: Vector = self.embed([self._prefix + text])[0]
         return row
 
     def close(self) -> None:

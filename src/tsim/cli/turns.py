@@ -1,0 +1,173 @@
+"""`tsim add | search | context | episodes | forget`: the turns of a thread."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tsim.cli.options import (
+    MEMORY,
+    PRESET,
+    THREAD,
+    MemoryPath,
+    Model,
+    PresetName,
+    ThreadName,
+)
+from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.errors import InputError
+from tsim.memory import Memory
+from tsim.thread import CONTEXT_BUDGET
+from tsim.turnfile import read_turns
+from tsim.types import Hit
+
+Query = Annotated[str, typer.Argument(help="An ordinary request or question.")]
+Budget = Annotated[int | None, typer.Option(help="Most tokens to return.")]
+
+
+def add(
+    file: Annotated[
+        Path | None, typer.Argument(help="JSON lines with role and text; - or nothing for stdin.")
+    ] = None,
+    memory: MemoryPath = MEMORY,
+    thread: ThreadName = THREAD,
+    model: Model = None,
+    preset: PresetName = PRESET,
+    as_json: AsJson = False,
+) -> None:
+    """Add turns to a thread. Nothing is added unless every line can be.
+
+    Example: tsim add chat.jsonl --thread alice
+    """
+    if file is None or str(file) == "-":
+        turns = read_turns(sys.stdin.buffer, "stdin")
+    else:
+        if not file.is_file():
+            raise InputError(f"{file} does not exist or is not a file")
+        with file.open("rb") as lines:
+            turns = read_turns(lines, str(file))
+    with Memory.open(memory, model=model, preset=preset) as opened, progress_bar("turns") as report:
+        receipts = opened.thread(thread).add_many(turns, progress=report)
+    if as_json:
+        print_json([asdict(receipt) for receipt in receipts])
+    else:
+        episodes = len({receipt.episode for receipt in receipts})
+        print(f"added {len(receipts)} turns in {episodes} episodes to {thread} in {memory}")
+
+
+def search(
+    query: Query,
+    memory: MemoryPath = MEMORY,
+    thread: ThreadName = THREAD,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Most episodes to return.")] = None,
+    budget: Budget = None,
+    model: Model = None,
+    preset: PresetName = PRESET,
+    as_json: AsJson = False,
+) -> None:
+    """Find the episodes that bear on a query, with the reasons for their rank.
+
+    Example: tsim search "which model for the new project?" --thread alice
+    """
+    with Memory.open(memory, model=model, preset=preset) as opened:
+        hits = opened.thread(thread).search(query, k=k, budget=budget)
+    if as_json:
+        print_json([asdict(hit) for hit in hits])
+    elif not hits:
+        print(f"thread {thread} in {memory} has nothing yet")
+    else:
+        Console().print(_table(hits))
+
+
+def context(
+    query: Query,
+    memory: MemoryPath = MEMORY,
+    thread: ThreadName = THREAD,
+    budget: Annotated[int, typer.Option(help="Most tokens to return.")] = CONTEXT_BUDGET,
+    model: Model = None,
+    preset: PresetName = PRESET,
+    as_json: AsJson = False,
+) -> None:
+    """Print what bears on a query as text for a prompt.
+
+    Example: tsim context "which model for the new project?" --budget 600
+    """
+    with Memory.open(memory, model=model, preset=preset) as opened:
+        text = opened.thread(thread).context(query, budget=budget)
+    if as_json:
+        print_json({"context": text})
+    else:
+        print(text)
+
+
+def episodes(
+    memory: MemoryPath = MEMORY,
+    thread: ThreadName = THREAD,
+    model: Model = None,
+    preset: PresetName = PRESET,
+    as_json: AsJson = False,
+) -> None:
+    """List the episodes of a thread.
+
+    Example: tsim episodes --thread alice --json
+    """
+    with Memory.open(memory, model=model, preset=preset) as opened:
+        found = opened.thread(thread).episodes()
+    if as_json:
+        print_json([asdict(episode) for episode in found])
+        return
+    table = Table("episode", "turns", "begins with")
+    for episode in found:
+        first, last = episode.turns[0], episode.turns[-1]
+        name = f"{episode.id} (open)" if episode.open else str(episode.id)
+        table.add_row(name, f"{first.id}-{last.id}", _short(f"{first.role}: {first.text}"))
+    Console().print(table)
+
+
+def forget(
+    memory: MemoryPath = MEMORY,
+    thread: ThreadName = THREAD,
+    turn: Annotated[int | None, typer.Option(help="Forget this turn.")] = None,
+    episode: Annotated[int | None, typer.Option(help="Forget this episode.")] = None,
+    whole_thread: Annotated[bool, typer.Option(help="Forget the whole thread.")] = False,
+    model: Model = None,
+    preset: PresetName = PRESET,
+    as_json: AsJson = False,
+) -> None:
+    """Remove a turn, an episode or a thread so that no trace is left in the file.
+
+    Example: tsim forget --thread alice --turn 17
+    """
+    if whole_thread and (turn is not None or episode is not None):
+        raise InputError("--whole-thread goes alone; leave out --turn and --episode")
+    with Memory.open(memory, model=model, preset=preset) as opened:
+        if whole_thread:
+            if not opened.forget_thread(thread):
+                raise InputError(f"there is no thread {thread!r}; nothing was removed")
+            result: dict[str, object] = {"thread": thread}
+        else:
+            result = asdict(opened.thread(thread).forget(turn=turn, episode=episode))
+    if as_json:
+        print_json(result)
+    else:
+        kinds = (f"{key.replace('_', ' ')}: {value}" for key, value in result.items() if value)
+        print("forgotten;", "; ".join(kinds))
+
+
+def _table(hits: list[Hit]) -> Table:
+    table = Table("episode", "score", "raw", "summary", "cluster", "expansion", "turns")
+    for hit in hits:
+        why = hit.why
+        terms = (hit.score, why.raw, why.summary, why.cluster, why.expansion)
+        text = "\n".join(_short(f"{turn.id} {turn.role}: {turn.text}") for turn in hit.turns)
+        table.add_row(str(hit.episode), *(f"{term:.2f}" for term in terms), text)
+    return table
+
+
+def _short(text: str, most: int = 100) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,275 @@
+"""The paper's method on one thread: segment, index in three views, rank.
+
+Everything here follows from the turns and the settings. The open episode is found through its raw
+turns; its summary and clusters come when it closes.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tsim.assemble import WindowSettings, window
+from tsim.engine.protocol import Found, Tools
+from tsim.index import Rows
+from tsim.rank import ClusterHit, RankSettings, ViewHit, rank
+from tsim.segment import DriftSettings, advance, refill
+from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, ThreadState, TurnRow
+from tsim.types import Forgotten, NewTurn, Receipt, Turn
+from tsim.vectors import Vector, Vectors, best
+from tsim.views import Clusters, ClusterSettings, SummarySettings, describe, summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeSettings:
+    """All constants of the method."""
+
+    segment: DriftSettings
+    summary: SummarySettings = field(default_factory=SummarySettings)
+    clusters: ClusterSettings = field(default_factory=ClusterSettings)
+    rank: RankSettings = field(default_factory=RankSettings)
+    window: WindowSettings = field(default_factory=WindowSettings)
+
+
+class EpisodeEngine:
+    """A thread segmented into episodes and indexed as raw turns, summaries and clusters."""
+
+    def __init__(self, settings: EpisodeSettings, dimension: int, state: ThreadState) -> None:
+        """Loads a thread."""
+        self.settings = settings
+        self._turn_ids: list[int] = []
+        self._turn_episodes: list[int] = []
+        self._raw = Rows(dimension)
+        self._closed: list[int] = []  # ascending; places in the summary rows
+        self._summaries = Rows(dimension)
+        self._clusters = Clusters(settings.clusters, dimension, self._summary_vector)
+        self.catch_up(state)
+
+    @property
+    def counters(self) -> Counters:
+        """The ids that will be given next."""
+        return self._counters
+
+    @property
+    def known(self) -> tuple[int, int]:
+        """The first turn and the first closed episode that this state does not hold."""
+        turn = self._turn_ids[-1] + 1 if self._turn_ids else 0
+        return turn, self._closed[-1] + 1 if self._closed else 0
+
+    def catch_up(self, state: ThreadState) -> None:
+        """Takes in what others have added since this state was loaded."""
+        self._counters = state.counters
+        self._turn_ids += state.turn_ids
+        self._turn_episodes += state.turn_episodes
+        self._raw.extend(state.turn_vectors)
+        for episode in state.episodes:
+            if episode.vector is not None:
+                self._close(episode.id, episode.vector)
+        kept = {cluster.id for cluster in state.clusters}
+        for gone in [cluster for cluster in self._clusters.ids if cluster not in kept]:
+            self._clusters.drop(gone)
+        for row in state.clusters:
+            self._clusters.put(row.id, row.members, row.total)
+            self._clusters.set_description(row.id, row.vector)
+        self._clusters.next_id = state.counters.cluster
+        self._clusters.settle()
+        self._open = list(state.open_turns)
+        self._buffer = refill(
+            self.settings.segment,
+            [(turn.role, len(turn.text.split())) for turn in self._open],
+            [self._raw[self._place(turn.id)] for turn in self._open],
+        )
+
+    def grow(
+        self, turns: Sequence[NewTurn], vectors: Vectors, tools: Tools
+    ) -> tuple[Changes, list[Receipt]]:
+        """Adds turns: cuts, summarises what closed, clusters it and describes what changed."""
+        rows: list[TurnRow] = []
+        receipts: list[Receipt] = []
+        finished: dict[int, list[Turn]] = {}
+        for new, vector in zip(turns, vectors, strict=True):
+            closed = self._advance(new, vector, finished)
+            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            episode = self._counters.episode - 1
+            self._counters = replace(self._counters, turn=turn.id + 1)
+            self._open.append(turn)
+            self._turn_ids.append(turn.id)
+            self._turn_episodes.append(episode)
+            rows.append(TurnRow(turn=turn, episode=episode, vector=vector))
+            receipts.append(Receipt(turn=turn.id, episode=episode, closed=closed))
+        self._raw.extend(vectors)
+        episodes = self._summarise(finished, tools)
+        for summary in episodes:
+            if summary.vector is not None:
+                self._close(summary.id, summary.vector)
+                self._clusters.join(summary.id)
+        newest = EpisodeRow(id=self._counters.episode - 1, vector=None)
+        changes = replace(
+            self._settle_clusters(tools, finished),
+            turns=tuple(rows),
+            episodes=(*episodes, newest) if rows else (),
+        )
+        return changes, receipts
+
+    def skip_to(self, turn: int) -> None:
+        """Leaves out turn ids: the next turn gets this one."""
+        self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
+
+    def search(self, query: Vector, count: int | None) -> list[Found]:
+        """Ranks episodes by the evidence of the three views."""
+        settings = self.settings.rank
+        similar = self._raw.scores(query)
+        summary = self._summaries.scores(query)
+        ranked = rank(
+            settings,
+            raw=[
+                ViewHit(id=self._turn_ids[p], episode=self._turn_episodes[p], similarity=s)
+                for p, s in _top(similar, settings.k_raw)
+            ],
+            summaries=[
+                ViewHit(id=self._closed[p], episode=self._closed[p], similarity=s)
+                for p, s in _top(summary, settings.k_summary)
+            ],
+            clusters=[
+                ClusterHit(id=cluster, similarity=s, episodes=self._expand(cluster, summary))
+                for cluster, s in self._clusters.search(query, settings.k_cluster)
+            ],
+            relatives=lambda seed: self._relatives(seed, summary),
+            neighbours=self._neighbours,
+        )
+        wanted = settings.k_final if count is None else count
+        return [
+            Found(
+                episode=one.episode,
+                turns=self._shown(one.episode, similar),
+                score=one.score,
+                why=one.why,
+            )
+            for one in ranked[:wanted]
+        ]
+
+    def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
+        """Removes turns; their episodes are summarised anew, their clusters described anew."""
+        gone = set(turns)
+        touched = sorted({self._turn_episodes[self._place(turn)] for turn in gone})
+        left = {
+            episode: [turn for turn in kept if turn.id not in gone]
+            for episode, kept in tools.read(touched).items()
+        }
+        emptied = tuple(episode for episode in touched if not left[episode])
+        closed = set(self._closed)
+        changed = {e: left[e] for e in touched if left[e] and e in closed}
+        episodes = self._summarise(changed, tools)
+        for summary in episodes:
+            if summary.vector is not None:
+                self._summaries.replace(bisect_left(self._closed, summary.id), summary.vector)
+        self._clusters.remake(list(changed), emptied)
+        changes = replace(
+            self._settle_clusters(tools, left),
+            episodes=episodes,
+            removed_turns=tuple(sorted(gone)),
+            removed_episodes=emptied,
+        )
+        return changes, Forgotten(
+            turns=changes.removed_turns,
+            episodes=emptied,
+            rebuilt_episodes=tuple(e for e in touched if left[e]),
+            rebuilt_clusters=tuple(cluster.id for cluster in changes.clusters),
+            removed_clusters=changes.removed_clusters,
+        )
+
+    def _advance(self, new: NewTurn, vector: Vector, finished: dict[int, list[Turn]]) -> int | None:
+        """Moves the segmenter on; returns the episode that this turn closed."""
+        step = advance(
+            self.settings.segment,
+            self._buffer,
+            role=new.role,
+            words=len(new.text.split()),
+            vector=vector,
+        )
+        self._buffer = step.buffer
+        if not step.cut:
+            return None
+        closed = self._turn_episodes[-1] if self._open else None
+        if closed is not None:
+            finished[closed] = self._open
+        self._open = []
+        self._counters = replace(self._counters, episode=self._counters.episode + 1)
+        return closed
+
+    def _close(self, episode: int, vector: Vector) -> None:
+        self._closed.append(episode)
+        self._summaries.extend([vector])
+
+    def _summarise(self, episodes: dict[int, list[Turn]], tools: Tools) -> tuple[EpisodeRow, ...]:
+        texts = [summarise(self.settings.summary, e, turns) for e, turns in episodes.items()]
+        vectors = tools.embed(texts) if texts else ()
+        return tuple(EpisodeRow(id=e, vector=v) for e, v in zip(episodes, vectors, strict=True))
+
+    def _settle_clusters(self, tools: Tools, known: dict[int, list[Turn]]) -> Changes:
+        """Embeds the descriptions of changed clusters; returns what changed among clusters."""
+        settings, clusters = self.settings.clusters, self._clusters
+        changed = sorted(clusters.changed)
+        recent = {e for c in changed for e in clusters.members(c)[-settings.recent :]}
+        turns = {**tools.read(sorted(recent - set(known))), **known}
+        texts = [
+            describe(
+                settings,
+                clusters.members(cluster),
+                lambda episode: summarise(self.settings.summary, episode, turns[episode]),
+            )
+            for cluster in changed
+        ]
+        rows = []
+        for cluster, vector in zip(changed, tools.embed(texts) if texts else (), strict=True):
+            clusters.set_description(cluster, vector)
+            members, total = tuple(clusters.members(cluster)), clusters.total(cluster)
+            rows.append(ClusterRow(id=cluster, members=members, total=total, vector=vector))
+        changes = Changes(
+            clusters=tuple(rows),
+            joined=tuple(clusters.joined),
+            rewritten=tuple(sorted(clusters.rewritten)),
+            removed_clusters=tuple(sorted(clusters.removed)),
+        )
+        clusters.settle()
+        self._counters = replace(self._counters, cluster=clusters.next_id)
+        return changes
+
+    def _expand(self, cluster: int, summary: Vector) -> tuple[int, ...]:
+        """The members of a cluster that are closest to the query."""
+        members = self._clusters.members(cluster)
+        near = summary[[bisect_left(self._closed, episode) for episode in members]]
+        return tuple(members[p] for p, _ in _top(near, self.settings.rank.cluster_episodes))
+
+    def _relatives(self, seed: int, summary: Vector) -> tuple[float, list[tuple[int, float]]]:
+        """A seed's similarity with the query, and its closest companions in its clusters."""
+        place = bisect_left(self._closed, seed)
+        if place == len(self._closed) or self._closed[place] != seed:
+            return 0.0, []
+        members = {m for c in self._clusters.of(seed) for m in self._clusters.members(c)}
+        others = sorted(members - {seed})
+        rows = self._summaries.take(bisect_left(self._closed, episode) for episode in others)
+        near = rows @ self._summaries[place]
+        related = [(others[p], s) for p, s in _top(near, self.settings.rank.seed_relatives)]
+        return float(summary[place]), related
+
+    def _neighbours(self, episode: int, steps: int) -> list[int]:
+        episodes = [*self._closed, *self._turn_episodes[-1:]]
+        place = bisect_left(episodes, episode)
+        near = (place - steps, place + steps)
+        return [episodes[p] for p in near if 0 <= p < len(episodes)]
+
+    def _shown(self, episode: int, similar: Vector) -> tuple[int, ...]:
+        first = bisect_left(self._turn_episodes, episode)
+        stop = bisect_left(self._turn_episodes, episode + 1)
+        low, high = window(self.settings.window, [float(s) for s in similar[first:stop]])
+        return tuple(self._turn_ids[first + low : first + high])
+
+    def _summary_vector(self, episode: int) -> Vector:
+        return self._summaries[bisect_left(self._closed, episode)]
+
+    def _place(self, turn: int) -> int:
+        return bisect_left(self._turn_ids, turn)
+
+
+def _top(scores: Vector, count: int) -> list[tuple[int, float]]:
+    return [(place, float(scores[place])) for place in best(scores, count)]

@@ -1,0 +1,72 @@
+"""The seam between the façade and a method of remembering."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tsim.state import Changes, Counters, ThreadState
+from tsim.types import Forgotten, NewTurn, Receipt, Turn, Why
+from tsim.vectors import Vector, Vectors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What an engine may ask of the world.
+
+    Attributes:
+        embed: Embeds passages.
+        read: Returns the turns of stored episodes, by episode.
+    """
+
+    embed: Callable[[Sequence[str]], Vectors]
+    read: Callable[[Sequence[int]], dict[int, list[Turn]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A span that answers a query: turn ids in order, its score, and why."""
+
+    episode: int
+    turns: tuple[int, ...]
+    score: float
+    why: Why
+
+
+class Engine(Protocol):
+    """One thread's working state.
+
+    `grow` and `forget` change it and return what must be stored. If storing fails, the engine is
+    thrown away and loaded again: what is on disk is the truth.
+    """
+
+    @property
+    def counters(self) -> Counters:
+        """The ids that will be given next."""
+        ...
+
+    @property
+    def known(self) -> tuple[int, int]:
+        """The first turn and the first closed episode that this state does not hold."""
+        ...
+
+    def catch_up(self, state: ThreadState) -> None:
+        """Takes in what others have added since this state was loaded."""
+        ...
+
+    def grow(
+        self, turns: Sequence[NewTurn], vectors: Vectors, tools: Tools
+    ) -> tuple[Changes, list[Receipt]]:
+        """Adds turns."""
+        ...
+
+    def skip_to(self, turn: int) -> None:
+        """Leaves out turn ids: the next turn gets this one."""
+        ...
+
+    def search(self, query: Vector, count: int | None) -> list[Found]:
+        """Returns the best spans, best first."""
+        ...
+
+    def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
+        """Removes turns and makes anew what was derived from them."""
+        ...

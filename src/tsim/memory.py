@@ -1,0 +1,161 @@
+"""The front door: a memory file with its threads."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tsim import transfer
+from tsim.embed import Embedder, open_embedder
+from tsim.errors import InputError, MismatchError
+from tsim.presets import OFFICIAL, Preset, find_preset
+from tsim.replay import replay
+from tsim.store import SqliteStore, Store
+from tsim.thread import Thread
+from tsim.verify import Report, verify
+
+
+class Memory:
+    """Threads of conversation in one file.
+
+    >>> with Memory.open("memory.db") as memory:  # doctest: +SKIP
+    ...     thread = memory.thread("alice")
+    ...     thread.add("user", "New projects run on one consumer GPU.")
+    ...     print(thread.context("Which model for the new project?"))
+    """
+
+    def __init__(self, store: Store, embedder: Embedder, preset: Preset) -> None:
+        """Joins a store, an embedder and a preset; `Memory.open` is the usual way."""
+        self._store = store
+        self._embedder = embedder
+        self._preset = preset
+        self._threads: dict[str, Thread] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        model: str | Embedder | None = None,
+        preset: str | Preset = OFFICIAL,
+        rebuild: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Self:
+        """Opens a memory file, creating it if needed.
+
+        Args:
+            path: The file.
+            model: An embedder, or what `tsim.embed.open_embedder` takes.
+            preset: The method of remembering, or its name.
+            rebuild: If the file was written with another model or preset, embed and index all its
+                turns again instead of refusing.
+            progress: Told how many turns of how many a rebuild has done.
+
+        Raises:
+            MismatchError: Written with another model or preset, and no rebuild asked for.
+            StoreError: The file cannot be used.
+        """
+        embedder = open_embedder(model) if model is None or isinstance(model, str) else model
+        chosen = find_preset(preset) if isinstance(preset, str) else preset
+        store = SqliteStore(Path(path))
+        try:
+            memory = cls(store, embedder, chosen)
+            memory._agree(Path(path), rebuild, progress)
+        except BaseException:
+            store.close()
+            raise
+        return memory
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._store.close()
+
+    def thread(self, name: str) -> Thread:
+        """Returns the thread of that name; it comes to be with its first turn."""
+        if not isinstance(name, str) or not name.strip() or len(name) > 200:
+            raise InputError(f"a thread's name is 1 to 200 characters, found {name!r:.80}")
+        with self._lock:
+            if name not in self._threads:
+                self._threads[name] = Thread(name, self._store, self._embedder, self._preset)
+            return self._threads[name]
+
+    def threads(self) -> list[str]:
+        """Names all threads, sorted."""
+        return self._store.threads()
+
+    def forget_thread(self, name: str) -> bool:
+        """Removes a thread without a trace; tells whether it was there."""
+        there = self._store.remove(name)
+        if there:
+            self._store.scrub()
+        return there
+
+    def export(self, path: str | Path) -> int:
+        """Writes everything as JSON lines; returns the number of turns."""
+        return transfer.export(self._store, Path(path))
+
+    def import_(self, path: str | Path) -> int:
+        """Reads an export of a memory with the same model and preset; returns the turns."""
+        return transfer.import_(self._store, Path(path))
+
+    def verify(self) -> Report:
+        """Checks the file and everything derived from the turns."""
+        return verify(self._store, self._embedder.dimension)
+
+    def _wanted(self) -> dict[str, str]:
+        return {
+            "model": self._embedder.identity,
+            "dimension": str(self._embedder.dimension),
+            "preset": self._preset.fingerprint,
+        }
+
+    def _agree(
+        self, path: Path, rebuild: bool, progress: Callable[[int, int], None] | None
+    ) -> None:
+        """Makes sure that the file and this memory speak of the same vectors and episodes."""
+        wanted = self._wanted()
+        found = self._store.settings()
+        if not found:
+            self._store.note(wanted)
+            found = self._store.settings()
+        differing = [key for key in ("model", "preset") if found.get(key) != wanted[key]]
+        if not differing:
+            return
+        if not rebuild:
+            key = differing[0]
+            raise MismatchError(
+                f"{path} was written with {key} {found.get(key)}, asked for {wanted[key]}; open it "
+                f"with the former, or make it anew with rebuild=True (tsim doctor --rebuild)"
+            )
+        self._rebuild(same_model="model" not in differing, progress=progress)
+
+    def _rebuild(self, *, same_model: bool, progress: Callable[[int, int], None] | None) -> None:
+        states = {name: self._store.load(name) for name in self._store.threads()}
+        total = sum(len(state.turn_ids) for state in states.values())
+        done = 0
+        contents = {}
+        for name, state in states.items():
+            before = done
+            contents[name] = replay(
+                self._preset,
+                self._embedder,
+                [turn for _, turn in self._store.all_turns(name)],
+                next_turn=state.counters.turn,
+                vectors=state.turn_vectors if same_model else None,
+                progress=(lambda n, b=before: progress(b + n, total)) if progress else None,  # type: ignore[misc]
+            )
+            done += len(state.turn_ids)
+        self._store.replace_all(contents, self._wanted())

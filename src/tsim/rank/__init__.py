@@ -1,0 +1,5 @@
+"""M3: from hits in the views to ranked episodes."""
+
+from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, ViewHit, rank
+
+__all__ = ["ClusterHit", "RankSettings", "Ranked", "ViewHit", "rank"]

@@ -1,0 +1,163 @@
+"""Evidence-first ranking: every hit in a view is evidence for an episode.
+
+    Score(e) = w_raw     · Σ sim(q, r)                        over raw hits r in e
+             + w_summary · Σ sim(q, s)                        over summary hits s of e
+             + w_cluster · Σ decay^rank(e; c) · sim(q, c)     over cluster hits c that expand to e
+             + Σ w_expansion · sim(q, e') · sim(e', e)        over seeds e' related to e
+
+Seeds are the best episodes by the first three terms. Where temporal hops are allowed, an episode
+also passes its score on to its neighbours in time, weakened with each step.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tsim.types import Evidence, Term, Why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankSettings:
+    """Constants of retrieval and ranking.
+
+    Attributes:
+        k_raw: Turns retrieved.
+        k_summary: Summaries retrieved.
+        k_cluster: Clusters retrieved.
+        k_final: Episodes returned; also the number of seeds.
+        w_raw: Weight of a raw hit.
+        w_summary: Weight of a summary hit.
+        w_cluster: Weight of a cluster hit.
+        w_expansion: Weight of the relation to a seed.
+        cluster_decay: What each further episode of a cluster keeps of its evidence.
+        cluster_episodes: Episodes a cluster hit expands to (L2-to-episode expansion).
+        seed_relatives: Episodes a seed expands to, from its own clusters (cluster expansion).
+        temporal_hops: Steps in time over which an episode helps its neighbours.
+        temporal_decay: What each step keeps.
+    """
+
+    k_raw: int = 28
+    k_summary: int = 20
+    k_cluster: int = 2
+    k_final: int = 5
+    w_raw: float = 1.15
+    w_summary: float = 1.20
+    w_cluster: float = 0.75
+    w_expansion: float = 0.55
+    cluster_decay: float = 0.70
+    cluster_episodes: int = 2
+    seed_relatives: int = 2
+    temporal_hops: int = 0
+    temporal_decay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewHit:
+    """A turn or summary that a view returned, and its episode."""
+
+    id: int
+    episode: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterHit:
+    """A cluster that was returned, and the episodes it expands to, best first."""
+
+    id: int
+    similarity: float
+    episodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """An episode with its score and the reasons for it."""
+
+    episode: int
+    score: float
+    why: Why
+
+
+Ledger = dict[int, list[Evidence]]
+# Of a seed: its similarity with the query, and related episodes with their similarity to it.
+Relatives = Callable[[int], tuple[float, Sequence[tuple[int, float]]]]
+
+
+def rank(
+    settings: RankSettings,
+    *,
+    raw: Sequence[ViewHit],
+    summaries: Sequence[ViewHit],
+    clusters: Sequence[ClusterHit],
+    relatives: Relatives,
+    neighbours: Callable[[int, int], Sequence[int]],
+) -> list[Ranked]:
+    """Ranks episodes by the evidence for them, best first, ties by id.
+
+    Args:
+        settings: Constants.
+        raw: Raw hits.
+        summaries: Summary hits.
+        clusters: Cluster hits.
+        relatives: Tells a seed's similarity with the query and its related episodes; an episode
+            without a summary yet has none.
+        neighbours: Returns the episodes that many steps before and after an episode.
+    """
+    ledger: Ledger = defaultdict(list)
+    for term, weight, hits in (
+        (Term.RAW, settings.w_raw, raw),
+        (Term.SUMMARY, settings.w_summary, summaries),
+    ):
+        for hit in hits:
+            _note(ledger, hit.episode, term, hit.id, hit.similarity, weight * hit.similarity)
+    for cluster in clusters:
+        points = settings.w_cluster * cluster.similarity
+        for place, episode in enumerate(cluster.episodes):
+            kept = settings.cluster_decay**place * points
+            _note(ledger, episode, Term.CLUSTER, cluster.id, cluster.similarity, kept)
+    seeds = [ranked.episode for ranked in _order(ledger)[: settings.k_final]]
+    for seed in seeds:
+        similarity, related = relatives(seed)
+        for episode, closeness in related:
+            points = settings.w_expansion * similarity * closeness
+            _note(ledger, episode, Term.EXPANSION, seed, closeness, points)
+    if settings.temporal_hops:
+        _spread(settings, ledger, neighbours)
+    return _order(ledger)
+
+
+def _spread(
+    settings: RankSettings, ledger: Ledger, neighbours: Callable[[int, int], Sequence[int]]
+) -> None:
+    before = _order(ledger)
+    for ranked in before:
+        for hop in range(1, settings.temporal_hops + 1):
+            kept = settings.temporal_decay**hop
+            for other in neighbours(ranked.episode, hop):
+                points = kept * ranked.score
+                _note(ledger, other, Term.NEIGHBOUR, ranked.episode, kept, points)
+
+
+def _note(
+    ledger: Ledger, episode: int, term: Term, source: int, similarity: float, points: float
+) -> None:
+    ledger[episode].append(Evidence(term=term, id=source, similarity=similarity, points=points))
+
+
+def _order(ledger: Ledger) -> list[Ranked]:
+    ranked = [_explain(episode, evidence) for episode, evidence in ledger.items()]
+    return sorted(ranked, key=lambda one: (-one.score, one.episode))
+
+
+def _explain(episode: int, evidence: list[Evidence]) -> Ranked:
+    terms = {term: sum(e.points for e in evidence if e.term is term) for term in Term}
+    strongest = sorted(evidence, key=lambda e: (-e.points, e.term, e.id))
+    why = Why(
+        raw=terms[Term.RAW],
+        summary=terms[Term.SUMMARY],
+        cluster=terms[Term.CLUSTER],
+        expansion=terms[Term.EXPANSION],
+        neighbour=terms[Term.NEIGHBOUR],
+        evidence=tuple(strongest),
+    )
+    return Ranked(episode=episode, score=sum(terms.values()), why=why)

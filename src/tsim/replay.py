@@ -1,0 +1,91 @@
+"""A thread made again from its turns, by another preset or another model."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from tsim.embed import Embedder
+from tsim.engine import Tools
+from tsim.presets import Preset
+from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, ThreadState, TurnRow
+from tsim.types import NewTurn, Turn
+from tsim.vectors import Vectors
+
+CHUNK = 512
+
+
+def replay(
+    preset: Preset,
+    embedder: Embedder,
+    turns: Sequence[Turn],
+    *,
+    next_turn: int,
+    vectors: Vectors | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Changes, Counters]:
+    """Runs turns through a preset from the start; turn ids stay as they are.
+
+    Args:
+        preset: The method to use.
+        embedder: The model to use.
+        turns: All turns in order.
+        next_turn: The id the thread will give next.
+        vectors: The turns' vectors, where the model is the same as before.
+        progress: Told how many turns are done.
+
+    Returns:
+        The thread's whole content.
+    """
+    empty = np.empty((0, embedder.dimension), dtype=np.float32)
+    state = ThreadState(
+        version=0,
+        epoch=0,
+        counters=Counters(),
+        turn_ids=[],
+        turn_episodes=[],
+        turn_vectors=empty,
+    )
+    engine = preset.engine(embedder.dimension, state)
+    rows: list[TurnRow] = []
+    episodes: dict[int, EpisodeRow] = {}
+    clusters: dict[int, ClusterRow] = {}
+
+    by_episode: dict[int, list[Turn]] = defaultdict(list)
+    tools = Tools(embed=embedder.embed, read=lambda ids: {e: by_episode[e] for e in ids})
+    for run in _runs(turns):
+        engine.skip_to(run[0].id)
+        start = len(rows)
+        known = vectors[start : start + len(run)] if vectors is not None else None
+        some = embedder.embed([turn.text for turn in run]) if known is None else known
+        new = [NewTurn(role=turn.role, text=turn.text, at=turn.at) for turn in run]
+        changes, _ = engine.grow(new, some, tools)
+        rows += changes.turns
+        for row in changes.turns:
+            by_episode[row.episode].append(row.turn)
+        episodes.update((episode.id, episode) for episode in changes.episodes)
+        clusters.update((cluster.id, cluster) for cluster in changes.clusters)
+        for gone in changes.removed_clusters:
+            clusters.pop(gone, None)
+        if progress:
+            progress(len(rows))
+    engine.skip_to(next_turn)
+    whole = Changes(
+        turns=tuple(rows),
+        episodes=tuple(episodes[key] for key in sorted(episodes)),
+        clusters=tuple(clusters[key] for key in sorted(clusters)),
+        rewritten=tuple(sorted(clusters)),
+    )
+    return whole, engine.counters
+
+
+def _runs(turns: Sequence[Turn]) -> Iterable[list[Turn]]:
+    """Cuts turns into runs without a missing id, of bounded length."""
+    run: list[Turn] = []
+    for turn in turns:
+        if run and (turn.id != run[-1].id + 1 or len(run) == CHUNK):
+            yield run
+            run = []
+        run.append(turn)
+    if run:
+        yield run

@@ -1,0 +1,102 @@
+"""What a thread consists of, between the engine that decides it and the store that keeps it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tsim.types import Turn
+from tsim.vectors import Sum, Vector, Vectors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TurnRow:
+    """A turn with its vector and the episode it belongs to."""
+
+    turn: Turn
+    episode: int
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EpisodeRow:
+    """An episode; without a vector while it is open."""
+
+    id: int
+    vector: Vector | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClusterRow:
+    """A cluster: member episodes (ascending), sum of their vectors, vector of its description."""
+
+    id: int
+    members: tuple[int, ...]
+    total: Sum
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Changes:
+    """One step of a thread, written whole or not at all.
+
+    Attributes:
+        turns: New turns.
+        episodes: New, closed or resummarised episodes.
+        clusters: New or changed clusters.
+        joined: New memberships, as (cluster, episode), of clusters that only gained members.
+        rewritten: Clusters of which all members are to be written anew.
+        removed_turns: Turns that are gone.
+        removed_episodes: Episodes that are gone.
+        removed_clusters: Clusters that are gone.
+    """
+
+    turns: tuple[TurnRow, ...] = ()
+    episodes: tuple[EpisodeRow, ...] = ()
+    clusters: tuple[ClusterRow, ...] = ()
+    joined: tuple[tuple[int, int], ...] = ()
+    rewritten: tuple[int, ...] = ()
+    removed_turns: tuple[int, ...] = ()
+    removed_episodes: tuple[int, ...] = ()
+    removed_clusters: tuple[int, ...] = ()
+
+    def memberships(self) -> Iterator[tuple[int, int]]:
+        """All memberships to insert."""
+        yield from self.joined
+        for cluster in self.clusters:
+            if cluster.id in self.rewritten:
+                yield from ((cluster.id, member) for member in cluster.members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """The ids that will be given next."""
+
+    turn: int = 0
+    episode: int = 0
+    cluster: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ThreadState:
+    """A thread as the engine needs it: everything but the texts of closed episodes.
+
+    Attributes:
+        version: Changes with every write; 0 for a thread that does not exist yet.
+        epoch: Changes when something was removed or remade, not merely added.
+        counters: The ids that will be given next.
+        turn_ids: All turns, ascending.
+        turn_episodes: The episode of each of them.
+        turn_vectors: The vector of each of them, one row a turn.
+        episodes: All episodes, ascending.
+        clusters: All clusters, ascending.
+        open_turns: The turns of the open episode.
+    """
+
+    version: int
+    epoch: int
+    counters: Counters
+    turn_ids: list[int]
+    turn_episodes: list[int]
+    turn_vectors: Vectors
+    episodes: list[EpisodeRow] = field(default_factory=list)
+    clusters: list[ClusterRow] = field(default_factory=list)
+    open_turns: list[Turn] = field(default_factory=list)

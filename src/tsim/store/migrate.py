@@ -1,0 +1,100 @@
+"""Numbered SQL files that bring a memory file up to date.
+
+Each file's hash is noted when it is applied. A file that was changed afterwards, or a memory
+written by a newer version, is refused.
+"""
+
+import hashlib
+import sqlite3
+from dataclasses import dataclass
+from importlib import resources
+
+from tsim.errors import StoreError
+
+LEDGER = """
+CREATE TABLE IF NOT EXISTS migration (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    sha256 TEXT NOT NULL
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema."""
+
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def sha256(self) -> str:
+        """Names the step by its content."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def known() -> list[Migration]:
+    """Reads the steps this version knows, in order."""
+    folder = resources.files("tsim.store") / "migrations"
+    files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
+    return [Migration(int(f.name[:4]), f.name, f.read_text("utf-8")) for f in files]
+
+
+def migrate(connection: sqlite3.Connection, steps: list[Migration]) -> None:
+    """Applies the steps that are missing, in one transaction.
+
+    Raises:
+        StoreError: An applied step differs from the known one, or is unknown.
+    """
+    if _applied(connection) == [(step.number, step.sha256) for step in steps]:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute(LEDGER)
+        applied = dict(_applied(connection))
+        _refuse_strangers(applied, steps)
+        for step in steps:
+            if step.number not in applied:
+                for statement in _statements(step.sql):
+                    connection.execute(statement)
+                row = (step.number, step.name, step.sha256)
+                connection.execute("INSERT INTO migration VALUES (?, ?, ?)", row)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _applied(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    exists = "SELECT count(*) FROM sqlite_master WHERE name = 'migration'"
+    if not connection.execute(exists).fetchone()[0]:
+        return []
+    return connection.execute("SELECT number, sha256 FROM migration ORDER BY number").fetchall()
+
+
+def _refuse_strangers(applied: dict[int, str], steps: list[Migration]) -> None:
+    by_number = {step.number: step for step in steps}
+    for number, sha256 in applied.items():
+        if number not in by_number:
+            raise StoreError(
+                f"the memory has schema step {number}, this version knows {len(steps)}: it was "
+                "written by a newer version; upgrade to open it"
+            )
+        if by_number[number].sha256 != sha256:
+            raise StoreError(
+                f"schema step {by_number[number].name} was applied with sha256 {sha256}, this "
+                f"version has {by_number[number].sha256}: the versions have diverged; open the "
+                "memory with the version that wrote it, export it there and import it here"
+            )
+
+
+def _statements(sql: str) -> list[str]:
+    """Splits a file into statements; `executescript` would commit behind our back."""
+    statements, rest = [], ""
+    for line in sql.splitlines(keepends=True):
+        rest += line
+        if sqlite3.complete_statement(rest):
+            statements.append(rest)
+            rest = ""
+    return statements

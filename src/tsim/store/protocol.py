@@ -1,0 +1,94 @@
+"""What the façade asks of a store. `tsim.testing` has the suite that every store passes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from tsim.state import Changes, Counters, ThreadState
+from tsim.types import Turn
+
+# A thread's whole content.
+Written: TypeAlias = tuple[Changes, Counters]
+
+
+class Store(Protocol):
+    """Keeps threads durably; safe for several processes at once."""
+
+    def settings(self) -> dict[str, str]:
+        """Returns what was noted about the memory as a whole."""
+        ...
+
+    def note(self, settings: Mapping[str, str]) -> None:
+        """Notes something about the memory as a whole, unless it is noted already."""
+        ...
+
+    def threads(self) -> list[str]:
+        """Names all threads, sorted."""
+        ...
+
+    def version(self, thread: str) -> tuple[int, int]:
+        """Returns version and epoch of a thread; (0, 0) if there is none."""
+        ...
+
+    def load(self, thread: str) -> ThreadState:
+        """Reads a thread; an unknown one is empty."""
+        ...
+
+    def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
+        """Reads what was added to a thread of the same epoch.
+
+        Args:
+            thread: Its name.
+            turn: The first turn id that is not known yet.
+            episode: The first episode id that is not known to be closed.
+        """
+        ...
+
+    def commit(
+        self, thread: str, changes: Changes, counters: Counters, *, expected: int
+    ) -> tuple[int, int] | None:
+        """Writes changes, durably and whole, if the thread still has the expected version.
+
+        Returns:
+            The new version and epoch, or None if somebody else was faster and nothing was written.
+        """
+        ...
+
+    def add_threads(self, threads: Mapping[str, Written]) -> None:
+        """Writes new threads, all or none.
+
+        Raises:
+            InputError: One of them is there already.
+        """
+        ...
+
+    def replace_all(self, threads: Mapping[str, Written], settings: Mapping[str, str]) -> None:
+        """Puts new contents in the place of all threads and settings, whole or not at all."""
+        ...
+
+    def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
+        """Reads the turns of some episodes."""
+        ...
+
+    def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
+        """Reads some turns, in order of their ids."""
+        ...
+
+    def all_turns(self, thread: str) -> Iterator[tuple[int, Turn]]:
+        """Reads all turns in order, each with its episode."""
+        ...
+
+    def remove(self, thread: str) -> bool:
+        """Removes a thread; tells whether it was there."""
+        ...
+
+    def scrub(self) -> None:
+        """Makes sure that nothing removed can be read back from the file."""
+        ...
+
+    def check(self) -> list[str]:
+        """Looks for damage in the file itself; returns what it found."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        ...

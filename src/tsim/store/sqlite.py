@@ -1,0 +1,385 @@
+"""The default store: one SQLite file, written ahead, one transaction a change."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tsim.errors import InputError, StoreBusyError, StoreError
+from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, ThreadState
+from tsim.store.codec import SHIFT, blob_of, bytes_of, id_of, span_of, total_of, turn_of, vector_of
+from tsim.store.failures import explain
+from tsim.store.migrate import known, migrate
+from tsim.store.protocol import Written
+from tsim.types import Turn
+from tsim.vectors import Vectors
+
+BUSY_SECONDS = 30.0
+# Pages written ahead before they are moved into the file: fewer, larger moves than the default.
+CHECKPOINT_PAGES = 8000
+READ = 500  # ids a statement, below SQLite's smallest limit on parameters
+
+
+class SqliteStore:
+    """Threads in one file; readers never wait for writers."""
+
+    def __init__(self, path: Path, *, dimension: int | None = None) -> None:
+        """Opens the file, creating it or bringing it up to date.
+
+        Args:
+            path: The file; its directory must exist.
+            dimension: Length of the vectors, where the memory is new.
+
+        Raises:
+            StoreError: The file is no memory, or cannot be used.
+        """
+        self.path = path
+        self._lock = threading.RLock()
+        self._dimension = dimension
+        if not path.parent.is_dir():
+            raise StoreError(f"{path.parent} is not a directory; create it first")
+        with self._explained():
+            self._connection = sqlite3.connect(
+                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._explained():
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def settings(self) -> dict[str, str]:
+        """Returns what was noted about the memory as a whole."""
+        return dict(self._rows("SELECT name, value FROM setting ORDER BY name"))
+
+    def note(self, settings: Mapping[str, str]) -> None:
+        """Notes something about the memory as a whole, unless it is noted already."""
+        with self._writing():
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO setting VALUES (?, ?)", sorted(settings.items())
+            )
+
+    def threads(self) -> list[str]:
+        """Names all threads, sorted."""
+        return [name for (name,) in self._rows("SELECT name FROM thread ORDER BY name")]
+
+    def version(self, thread: str) -> tuple[int, int]:
+        """Returns version and epoch of a thread; (0, 0) if there is none."""
+        rows = self._rows("SELECT version, epoch FROM thread WHERE name = ?", (thread,))
+        return rows[0] if rows else (0, 0)
+
+    def load(self, thread: str) -> ThreadState:
+        """Reads a thread; an unknown one is empty."""
+        return self.load_since(thread, turn=0, episode=0)
+
+    def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
+        """Reads what was added to a thread of the same epoch."""
+        with self._reading():
+            row = self._thread(thread)
+            if row is None:
+                empty = np.empty((0, self._dimension or 0), dtype=np.float32)
+                return ThreadState(
+                    version=0,
+                    epoch=0,
+                    counters=Counters(),
+                    turn_ids=[],
+                    turn_episodes=[],
+                    turn_vectors=empty,
+                )
+            number, version, epoch, *counters = row
+            turns = self._rows(
+                "SELECT key, episode, vector FROM turn WHERE key BETWEEN ? AND ? ORDER BY key",
+                span_of(number, turn),
+            )
+            return ThreadState(
+                version=version,
+                epoch=epoch,
+                counters=Counters(turn=counters[0], episode=counters[1], cluster=counters[2]),
+                turn_ids=[id_of(key) for key, _, _ in turns],
+                turn_episodes=[owner for _, owner, _ in turns],
+                turn_vectors=self._matrix([blob for _, _, blob in turns]),
+                episodes=self._episodes(number, episode),
+                clusters=self._clusters(number),
+                open_turns=self._open_turns(number),
+            )
+
+    def commit(
+        self, thread: str, changes: Changes, counters: Counters, *, expected: int
+    ) -> tuple[int, int] | None:
+        """Writes changes, durably and whole, if the thread still has the expected version."""
+        with self._writing():
+            if self.version(thread)[0] != expected:
+                return None
+            self._write(thread, changes, counters)
+            return self.version(thread)
+
+    def add_threads(self, threads: Mapping[str, Written]) -> None:
+        """Writes new threads, all or none."""
+        with self._writing():
+            there = sorted({*threads} & {*self.threads()})
+            if there:
+                raise InputError(
+                    f"{self.path} has thread {there[0]!r} already; forget it first, or import into "
+                    "a new memory"
+                )
+            for name, (changes, counters) in threads.items():
+                self._write(name, changes, counters)
+
+    def replace_all(self, threads: Mapping[str, Written], settings: Mapping[str, str]) -> None:
+        """Puts new contents in the place of all threads and settings, whole or not at all."""
+        with self._writing():
+            for name in self.threads():
+                self._delete(name)
+            self._connection.execute("DELETE FROM setting")
+            self._connection.executemany(
+                "INSERT INTO setting VALUES (?, ?)", sorted(settings.items())
+            )
+            for name, (changes, counters) in threads.items():
+                self._write(name, changes, counters)
+
+    def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
+        """Reads the turns of some episodes."""
+        found: dict[int, list[Turn]] = {episode: [] for episode in episodes}
+        with self._reading():
+            row = self._thread(thread)
+            for some in _pieces(episodes):
+                marks = ",".join("?" * len(some))
+                query = (
+                    "SELECT episode, key, role, at, text FROM turn "  # noqa: S608
+                    f"WHERE key >> {SHIFT} = ? AND episode IN ({marks}) ORDER BY key"
+                )
+                for episode, *turn in self._rows(query, (row[0] if row else 0, *some)):
+                    found[episode].append(turn_of(*turn))
+        return found
+
+    def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
+        """Reads some turns, in order of their ids."""
+        found: list[Turn] = []
+        with self._reading():
+            row = self._thread(thread)
+            keys = sorted({(row[0] << SHIFT) + turn for turn in ids}) if row else []
+            for some in _pieces(keys):
+                marks = ",".join("?" * len(some))
+                query = f"SELECT key, role, at, text FROM turn WHERE key IN ({marks}) ORDER BY key"  # noqa: S608
+                found += [turn_of(*turn) for turn in self._rows(query, some)]
+        return found
+
+    def all_turns(self, thread: str) -> Iterator[tuple[int, Turn]]:
+        """Reads all turns in order, each with its episode."""
+        query = (
+            "SELECT episode, key, role, at, text FROM turn "
+            "WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
+        )
+        row = self._thread(thread)
+        first = 0
+        while row:
+            rows = self._rows(query, (*span_of(row[0], first), READ))
+            yield from ((episode, turn_of(*turn)) for episode, *turn in rows)
+            if len(rows) < READ:
+                return
+            first = id_of(rows[-1][1]) + 1
+
+    def remove(self, thread: str) -> bool:
+        """Removes a thread; tells whether it was there."""
+        with self._writing():
+            return self._delete(thread)
+
+    def scrub(self) -> None:
+        """Makes sure that nothing removed can be read back from the file.
+
+        Removed content is overwritten as it is deleted, but pages that were split long ago may
+        hold old copies in their slack. Writing the file anew leaves those behind; emptying the
+        write-ahead log removes the last ones.
+        """
+        with self._lock, self._explained():
+            self._connection.execute("VACUUM")
+            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise StoreBusyError(
+                f"what was forgotten is gone from {self.path}, but other processes keep its "
+                "write-ahead log alive; call verify() when they are done, which empties it"
+            )
+
+    def check(self) -> list[str]:
+        """Looks for damage in the file itself; returns what it found."""
+        with self._lock, self._explained():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            found = self._rows("PRAGMA integrity_check")
+        return [message for (message,) in found if message != "ok"]
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _prepare(self) -> None:
+        execute = self._connection.execute
+        if execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = FULL")
+        execute("PRAGMA secure_delete = ON")
+        execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        migrate(self._connection, known())
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._lock, self._explained():
+            return self._connection.execute(query, values).fetchall()
+
+    def _thread(self, name: str) -> tuple[int, ...] | None:
+        query = (
+            "SELECT id, version, epoch, next_turn, next_episode, next_cluster "
+            "FROM thread WHERE name = ?"
+        )
+        rows = self._rows(query, (name,))
+        return rows[0] if rows else None
+
+    def _matrix(self, blobs: list[bytes]) -> Vectors:
+        if not blobs:
+            return np.empty((0, self._dimension or 0), dtype=np.float32)
+        return np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(blobs), -1)
+
+    def _episodes(self, number: int, first: int) -> list[EpisodeRow]:
+        rows = self._rows(
+            "SELECT key, vector FROM episode WHERE key BETWEEN ? AND ? ORDER BY key",
+            span_of(number, first),
+        )
+        return [
+            EpisodeRow(id=id_of(key), vector=None if blob is None else vector_of(blob))
+            for key, blob in rows
+        ]
+
+    def _clusters(self, number: int) -> list[ClusterRow]:
+        members: dict[int, list[int]] = {}
+        rows = self._rows(
+            "SELECT cluster, episode FROM member WHERE cluster BETWEEN ? AND ? "
+            "ORDER BY cluster, episode",
+            span_of(number, 0),
+        )
+        for cluster, episode in rows:
+            members.setdefault(cluster, []).append(episode)
+        found = self._rows(
+            "SELECT key, total, vector FROM cluster WHERE key BETWEEN ? AND ? ORDER BY key",
+            span_of(number, 0),
+        )
+        return [
+            ClusterRow(
+                id=id_of(key),
+                members=tuple(members.get(key, ())),
+                total=total_of(total),
+                vector=vector_of(vector),
+            )
+            for key, total, vector in found
+        ]
+
+    def _open_turns(self, number: int) -> list[Turn]:
+        query = (
+            "SELECT key, role, at, text FROM turn WHERE key >> 32 = ?1 AND episode = "
+            "(SELECT key - (?1 << 32) FROM episode WHERE key BETWEEN ?2 AND ?3 AND vector IS NULL "
+            "ORDER BY key DESC LIMIT 1) ORDER BY key"
+        )
+        return [turn_of(*row) for row in self._rows(query, (number, *span_of(number, 0)))]
+
+    def _write(self, thread: str, changes: Changes, counters: Counters) -> None:
+        execute, many = self._connection.execute, self._connection.executemany
+        (now,) = execute("UPDATE clock SET now = now + 1 RETURNING now").fetchone()
+        removing = changes.removed_turns or changes.removed_episodes
+        execute(
+            "INSERT INTO thread (name, version, epoch, next_turn, next_episode, next_cluster) "
+            "VALUES (?1, ?2, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET version = ?2, "
+            "epoch = iif(?6, ?2, epoch), next_turn = ?3, next_episode = ?4, next_cluster = ?5",
+            (thread, now, counters.turn, counters.episode, counters.cluster, bool(removing)),
+        )
+        (number,) = execute("SELECT id FROM thread WHERE name = ?", (thread,)).fetchone()
+        base = number << SHIFT
+        for table, column, ids in (
+            ("turn", "key", changes.removed_turns),
+            ("episode", "key", changes.removed_episodes),
+            ("cluster", "key", changes.removed_clusters),
+            ("member", "cluster", (*changes.removed_clusters, *changes.rewritten)),
+        ):
+            many(f"DELETE FROM {table} WHERE {column} = ?", [(base + i,) for i in ids])  # noqa: S608
+        many(
+            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    base + r.turn.id,
+                    r.episode,
+                    r.turn.role,
+                    r.turn.at,
+                    blob_of(r.vector),
+                    r.turn.text,
+                )
+                for r in changes.turns
+            ),
+        )
+        many(
+            "INSERT OR REPLACE INTO episode VALUES (?, ?)",
+            (
+                (base + e.id, e.vector if e.vector is None else blob_of(e.vector))
+                for e in changes.episodes
+            ),
+        )
+        many(
+            "INSERT OR REPLACE INTO cluster VALUES (?, ?, ?)",
+            ((base + c.id, bytes_of(c.total), blob_of(c.vector)) for c in changes.clusters),
+        )
+        many(
+            "INSERT INTO member VALUES (?, ?)",
+            ((base + cluster, episode) for cluster, episode in changes.memberships()),
+        )
+
+    def _delete(self, thread: str) -> bool:
+        row = self._thread(thread)
+        if row is None:
+            return False
+        bounds = span_of(row[0], 0)
+        execute = self._connection.execute
+        for table, column in (
+            ("turn", "key"),
+            ("episode", "key"),
+            ("cluster", "key"),
+            ("member", "cluster"),
+        ):
+            execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", bounds)  # noqa: S608
+        execute("DELETE FROM thread WHERE id = ?", (row[0],))
+        return True
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Sees one state of the file throughout."""
+        with self._lock, self._explained():
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Writes all or nothing."""
+        with self._lock, self._explained():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turns SQLite's errors into ours."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise explain(self.path, error) from error
+
+
+def _pieces(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (ids[start : start + READ] for start in range(0, len(ids), READ))

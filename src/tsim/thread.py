@@ -1,0 +1,232 @@
+"""One conversation in a memory."""
+
+import math
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
+from tsim.assemble import fit, render
+from tsim.embed import Embedder
+from tsim.embed.protocol import require_text
+from tsim.engine import Engine, Tools
+from tsim.errors import InputError
+from tsim.presets import Preset
+from tsim.state import Changes, Counters
+from tsim.store import Store
+from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
+
+# Turns written in one transaction by `add_many`: what is acknowledged at a time.
+CHUNK = 512
+CONTEXT_BUDGET = 1100
+MAX_CHARACTERS = 10_000_000
+ROLE_LENGTH = 64
+ROLE = re.compile(rf"[^\s\x00-\x1f](?:[^\r\n\x00-\x1f]{{0,{ROLE_LENGTH - 2}}}[^\s\x00-\x1f])?")
+
+Progress = Callable[[int, int], None]
+
+
+class Thread:
+    """A thread of turns; made by `Memory.thread`.
+
+    Safe to use from several threads of a process, and beside other processes on the same file.
+    Calls block; from async code use `await asyncio.to_thread(thread.add, …)`.
+    """
+
+    def __init__(self, name: str, store: Store, embedder: Embedder, preset: Preset) -> None:
+        """Opens lazily: the thread is read when first used."""
+        self.name = name
+        self._store = store
+        self._embedder = embedder
+        self._preset = preset
+        self._lock = threading.RLock()
+        self._engine: Engine | None = None
+        self._version = (0, 0)
+        self._tools = Tools(
+            embed=embedder.embed, read=lambda episodes: store.episode_turns(name, episodes)
+        )
+
+    def add(self, role: str, text: str, at: float | None = None) -> Receipt:
+        """Adds a turn, durably; it can be found as soon as this returns.
+
+        Args:
+            role: Who speaks: `user`, `model`, or any other name (`system`, `tool`, …).
+            text: What is said.
+            at: Seconds since the epoch, where known.
+
+        Raises:
+            InputError: The turn cannot be kept as it is.
+            StoreError: It could not be written; the memory is as before.
+        """
+        return self.add_many([NewTurn(role=role, text=text, at=at)])[0]
+
+    def add_many(
+        self, turns: Iterable[NewTurn], *, progress: Progress | None = None
+    ) -> list[Receipt]:
+        """Adds turns, with the same result as adding them one by one, but faster.
+
+        All turns are checked before the first is written. They are written in chunks; `progress` is
+        told how many are durable and how many there are.
+
+        Raises:
+            InputError: A turn cannot be kept as it is; nothing was added.
+            StoreError: A chunk could not be written; the chunks before it are kept.
+        """
+        checked = [check_turn(turn) for turn in turns]
+        receipts: list[Receipt] = []
+        for start in range(0, len(checked), CHUNK):
+            receipts += self._add(checked[start : start + CHUNK])
+            if progress:
+                progress(len(receipts), len(checked))
+        return receipts
+
+    def search(self, query: str, *, k: int | None = None, budget: int | None = None) -> list[Hit]:
+        """Finds the episodes that bear on a query, best first.
+
+        Args:
+            query: An ordinary request or question.
+            k: Most episodes to return; the preset's number when not given.
+            budget: Most tokens in all; hits that do not fit are passed over.
+        """
+        _positive(k=k, budget=budget)
+        if not require_text(query).strip():
+            raise InputError("the query is empty")
+        vector = self._embedder.embed_query(query)
+        with self._lock:
+            found = self._current().search(vector, k)
+            turns = {
+                turn.id: turn
+                for turn in self._store.turns(self.name, [t for f in found for t in f.turns])
+            }
+        hits = [
+            Hit(
+                episode=one.episode,
+                turns=tuple(turns[turn] for turn in one.turns if turn in turns),
+                score=one.score,
+                why=one.why,
+            )
+            for one in found
+        ]
+        return fit(hits, budget)
+
+    def context(self, query: str, *, budget: int = CONTEXT_BUDGET) -> str:
+        """Writes the episodes that bear on a query as text for a prompt, within the budget."""
+        return render(self.search(query, budget=budget))
+
+    def turns(self) -> list[Turn]:
+        """Returns all turns in order."""
+        return [turn for _, turn in self._store.all_turns(self.name)]
+
+    def episodes(self) -> list[Episode]:
+        """Returns all episodes in order, the open one last."""
+        grouped: dict[int, list[Turn]] = {}
+        for episode, turn in self._store.all_turns(self.name):
+            grouped.setdefault(episode, []).append(turn)
+        newest = max(grouped, default=None)
+        return [
+            Episode(id=episode, turns=tuple(turns), open=episode == newest)
+            for episode, turns in grouped.items()
+        ]
+
+    def forget(self, *, turn: int | None = None, episode: int | None = None) -> Forgotten:
+        """Removes a turn, or an episode, so that no trace of its text is left in the file.
+
+        What was derived from it is made anew from what remains; other ids stay as they are.
+
+        Raises:
+            InputError: Neither or both were given, or there is no such turn or episode.
+        """
+        if (turn is None) == (episode is None):
+            raise InputError("forget takes either turn=… or episode=…")
+        with self._lock:
+            while True:
+                engine = self._current()
+                changes, forgotten = engine.forget(self._turns_of(turn, episode), self._tools)
+                written = self._commit(changes, engine.counters)
+                # Read anew what is left: rows that moved up must score as if always there.
+                self._engine = None
+                if written:
+                    break
+        self._store.scrub()
+        return forgotten
+
+    def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
+        vectors = self._embedder.embed([turn.text for turn in turns])
+        with self._lock:
+            while True:
+                engine = self._current()
+                try:
+                    changes, receipts = engine.grow(turns, vectors, self._tools)
+                    if self._commit(changes, engine.counters):
+                        return receipts
+                except BaseException:
+                    self._engine = None  # it may be ahead of the file, which is the truth
+                    raise
+                self._engine = None
+
+    def _current(self) -> Engine:
+        """Returns the engine, brought up to what is on disk."""
+        version, epoch = self._store.version(self.name)
+        if self._engine and (version, epoch) == self._version:
+            return self._engine
+        if self._engine and epoch == self._version[1]:
+            turn, episode = self._engine.known
+            state = self._store.load_since(self.name, turn=turn, episode=episode)
+            if state.epoch == epoch:
+                self._engine.catch_up(state)
+                self._version = (state.version, state.epoch)
+                return self._engine
+        state = self._store.load(self.name)
+        self._engine = self._preset.engine(self._embedder.dimension, state)
+        self._version = (state.version, state.epoch)
+        return self._engine
+
+    def _commit(self, changes: Changes, counters: Counters) -> bool:
+        """Writes changes unless somebody else was faster."""
+        written = self._store.commit(self.name, changes, counters, expected=self._version[0])
+        if written is None:
+            return False
+        self._version = written
+        return True
+
+    def _turns_of(self, turn: int | None, episode: int | None) -> list[int]:
+        if turn is not None:
+            found = self._store.turns(self.name, [turn])
+            what = f"turn {turn}"
+        else:
+            wanted = -1 if episode is None else episode
+            found = self._store.episode_turns(self.name, [wanted])[wanted]
+            what = f"episode {episode}"
+        if not found:
+            raise InputError(f"there is no {what} in thread {self.name!r}; nothing was removed")
+        return [one.id for one in found]
+
+
+def check_turn(turn: NewTurn) -> NewTurn:
+    """Returns a turn that can be kept.
+
+    Raises:
+        InputError: It cannot; the message says why.
+    """
+    if not isinstance(turn.role, str) or not ROLE.fullmatch(turn.role):
+        raise InputError(
+            f"role {turn.role!r:.80} is not 1 to {ROLE_LENGTH} printable characters without breaks"
+        )
+    require_text(turn.role)
+    if not require_text(turn.text).strip():
+        raise InputError(
+            f"a {turn.role} turn is empty; a turn needs at least one visible character"
+        )
+    if len(turn.text) > MAX_CHARACTERS:
+        raise InputError(
+            f"a {turn.role} turn has {len(turn.text)} characters, more than {MAX_CHARACTERS}; "
+            "split it, or keep a reference to the document instead"
+        )
+    if turn.at is not None and not math.isfinite(turn.at):
+        raise InputError(f"at={turn.at!r} is no time; give seconds since the epoch or leave it out")
+    return turn
+
+
+def _positive(**values: int | None) -> None:
+    for name, value in values.items():
+        if value is not None and value < 1:
+            raise InputError(f"{name}={value} makes no sense; it must be at least 1")

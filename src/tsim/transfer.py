@@ -1,0 +1,217 @@
+"""A memory as lines of JSON: complete, ordered, the same bytes for the same content."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from tsim.errors import InputError, MismatchError
+from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, TurnRow
+from tsim.store import Store
+from tsim.types import Turn
+from tsim.vectors import Sum, Vector
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class _Head(_Line):
+    kind: Literal["memory"] = "memory"
+    format: Literal["tsim-memory"] = "tsim-memory"
+    version: Literal[1] = 1
+    settings: dict[str, str]
+
+
+class _Thread(_Line):
+    kind: Literal["thread"] = "thread"
+    name: str
+    next_turn: int
+    next_episode: int
+    next_cluster: int
+
+
+class _Turn(_Line):
+    kind: Literal["turn"] = "turn"
+    id: int
+    episode: int
+    role: str
+    at: float | None
+    text: str
+    vector: str
+
+
+class _Episode(_Line):
+    kind: Literal["episode"] = "episode"
+    id: int
+    vector: str | None
+
+
+class _Cluster(_Line):
+    kind: Literal["cluster"] = "cluster"
+    id: int
+    members: list[int]
+    total: str
+    vector: str
+
+
+_ANY: TypeAdapter[_Head | _Thread | _Turn | _Episode | _Cluster] = TypeAdapter(
+    Annotated[_Head | _Thread | _Turn | _Episode | _Cluster, Field(discriminator="kind")]
+)
+
+
+def export(store: Store, path: Path) -> int:
+    """Writes a memory as JSON lines; the file appears whole or not at all.
+
+    Returns:
+        The number of turns.
+    """
+    part = path.with_name(path.name + ".part")
+    turns = 0
+    with part.open("w", encoding="utf-8", newline="\n") as out:
+        for line in _lines(store):
+            out.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
+            turns += line["kind"] == "turn"
+    part.replace(path)
+    return turns
+
+
+def import_(store: Store, path: Path) -> int:
+    """Reads an export into a memory of the same model and preset.
+
+    Returns:
+        The number of turns.
+
+    Raises:
+        InputError: The file is no whole export, or has a thread that is there already.
+        MismatchError: It was written with another model or preset.
+    """
+    threads = _read(store.settings(), path)
+    store.add_threads(threads)
+    return sum(len(changes.turns) for changes, _ in threads.values())
+
+
+def _lines(store: Store) -> Iterator[dict[str, Any]]:
+    yield _Head(settings=store.settings()).model_dump()
+    for name in store.threads():
+        state = store.load(name)
+        yield _Thread(
+            name=name,
+            next_turn=state.counters.turn,
+            next_episode=state.counters.episode,
+            next_cluster=state.counters.cluster,
+        ).model_dump()
+        for (episode, turn), vector in zip(store.all_turns(name), state.turn_vectors, strict=True):
+            yield _Turn(
+                id=turn.id,
+                episode=episode,
+                role=turn.role,
+                at=turn.at,
+                text=turn.text,
+                vector=_write(vector),
+            ).model_dump()
+        for row in state.episodes:
+            vector_text = None if row.vector is None else _write(row.vector)
+            yield _Episode(id=row.id, vector=vector_text).model_dump()
+        for cluster in state.clusters:
+            yield _Cluster(
+                id=cluster.id,
+                members=list(cluster.members),
+                total=base64.b64encode(cluster.total.astype("<f8").tobytes()).decode(),
+                vector=_write(cluster.vector),
+            ).model_dump()
+
+
+def _read(settings: dict[str, str], path: Path) -> dict[str, tuple[Changes, Counters]]:
+    threads: dict[str, tuple[Changes, Counters]] = {}
+    head: _Head | None = None
+    current: _Thread | None = None
+    rows: list[_Turn | _Episode | _Cluster] = []
+    for number, line in enumerate(_text_lines(path), 1):
+        try:
+            item = _ANY.validate_json(line)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in problem["loc"])
+            raise InputError(
+                f"{path}, line {number}: {problem['msg']} ({where}); nothing was imported"
+            ) from error
+        if isinstance(item, _Head):
+            head = item
+        elif isinstance(item, _Thread):
+            if current:
+                threads[current.name] = _gather(current, rows)
+            current, rows = item, []
+        else:
+            rows.append(item)
+    if head is None or (rows and current is None):
+        raise InputError(f"{path} does not begin like an export of a memory")
+    if current:
+        threads[current.name] = _gather(current, rows)
+    for key in ("model", "preset"):
+        if head.settings.get(key) != settings.get(key):
+            raise MismatchError(
+                f"{path} was written with {key} {head.settings.get(key)}, this memory uses "
+                f"{settings.get(key)}; open the memory with the same, or add the turns instead"
+            )
+    return threads
+
+
+def _text_lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield from file
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 (byte {error.start})") from error
+
+
+def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[Changes, Counters]:
+    clusters = [row for row in rows if isinstance(row, _Cluster)]
+    changes = Changes(
+        turns=tuple(
+            TurnRow(
+                turn=Turn(id=row.id, role=row.role, text=row.text, at=row.at),
+                episode=row.episode,
+                vector=_vector(row.vector),
+            )
+            for row in rows
+            if isinstance(row, _Turn)
+        ),
+        episodes=tuple(
+            EpisodeRow(id=row.id, vector=None if row.vector is None else _vector(row.vector))
+            for row in rows
+            if isinstance(row, _Episode)
+        ),
+        clusters=tuple(
+            ClusterRow(
+                id=row.id,
+                members=tuple(row.members),
+                total=_total(row.total),
+                vector=_vector(row.vector),
+            )
+            for row in clusters
+        ),
+        rewritten=tuple(row.id for row in clusters),
+    )
+    counters = Counters(
+        turn=thread.next_turn, episode=thread.next_episode, cluster=thread.next_cluster
+    )
+    return changes, counters
+
+
+def _write(vector: Vector) -> str:
+    return base64.b64encode(vector.astype("<f4").tobytes()).decode()
+
+
+def _vector(text: str) -> Vector:
+    return np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float32)
+
+
+def _total(text: str) -> Sum:
+    return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)

@@ -1,0 +1,158 @@
+"""The nouns of the memory: turns, episodes, hits, receipts."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+USER_ROLE = "user"
+# The paper says "model"; the same speaker under the name most APIs give it.
+MODEL_ROLES = frozenset({"model", "assistant"})
+
+
+class View(StrEnum):
+    """The three ways into an episode."""
+
+    RAW = "raw"
+    SUMMARY = "summary"
+    CLUSTER = "cluster"
+
+
+class Term(StrEnum):
+    """The terms of an episode's score."""
+
+    RAW = "raw"
+    SUMMARY = "summary"
+    CLUSTER = "cluster"
+    EXPANSION = "expansion"
+    NEIGHBOUR = "neighbour"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTurn:
+    """A turn on its way into the memory.
+
+    Attributes:
+        role: Who speaks: `user`, `model` (or `assistant`), or any other name.
+        text: What is said, as it is.
+        at: Seconds since the epoch, where known.
+    """
+
+    role: str
+    text: str
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A stored turn; `id` counts the thread's turns from 0 and is never given twice."""
+
+    id: int
+    role: str
+    text: str
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A run of consecutive turns that belong together.
+
+    Attributes:
+        id: Counts the thread's episodes from 0; never given twice.
+        turns: Its turns in order, less those forgotten.
+        open: Whether the next turn may still join it.
+    """
+
+    id: int
+    turns: tuple[Turn, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One thing that spoke for an episode.
+
+    Attributes:
+        term: The term of the score it counts towards.
+        id: The turn (raw), episode (summary, expansion, neighbour) or cluster it is.
+        similarity: Its cosine with the query; for expansion, of the seed with this episode; for
+            neighbour, the share that the distance leaves.
+        points: What it added to the score.
+    """
+
+    term: Term
+    id: int
+    similarity: float
+    points: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """The score of an episode, term by term; the terms add up to the score.
+
+    Attributes:
+        raw: From its own turns.
+        summary: From its summary.
+        cluster: From clusters that route to it.
+        expansion: From strong episodes that resemble it.
+        neighbour: From strong episodes next to it in time.
+        evidence: The hits behind the terms, strongest first.
+    """
+
+    raw: float = 0.0
+    summary: float = 0.0
+    cluster: float = 0.0
+    expansion: float = 0.0
+    neighbour: float = 0.0
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """An episode that answers a query.
+
+    Attributes:
+        episode: The episode's id.
+        turns: The turns to show: the whole episode, or its best part where it is capped.
+        score: What it was ranked by.
+        why: Where the score comes from.
+    """
+
+    episode: int
+    turns: tuple[Turn, ...]
+    score: float
+    why: Why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What became of an added turn.
+
+    Attributes:
+        turn: The id it was given.
+        episode: The episode it joined.
+        closed: The episode that its arrival closed, if any.
+        views: The views in which it can be found from now on.
+    """
+
+    turn: int
+    episode: int
+    closed: int | None = None
+    views: tuple[View, ...] = (View.RAW,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """What a `forget` removed and rebuilt.
+
+    Attributes:
+        turns: Removed turns.
+        episodes: Removed episodes: all their turns are gone.
+        rebuilt_episodes: Episodes that lost turns and were summarised again.
+        rebuilt_clusters: Clusters whose centre and description were made again.
+        removed_clusters: Clusters that lost their last episode.
+    """
+
+    turns: tuple[int, ...]
+    episodes: tuple[int, ...] = ()
+    rebuilt_episodes: tuple[int, ...] = ()
+    rebuilt_clusters: tuple[int, ...] = ()
+    removed_clusters: tuple[int, ...] = ()

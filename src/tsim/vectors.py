@@ -1,0 +1,35 @@
+"""Small pieces of vector arithmetic that every part shares."""
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Vector: TypeAlias = npt.NDArray[np.float32]
+Vectors: TypeAlias = npt.NDArray[np.float32]
+Sum: TypeAlias = npt.NDArray[np.float64]
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Scales each row to length one; an all-zero row is left as it is."""
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return (vectors / np.where(norms == 0, 1, norms)[:, None]).astype(np.float32)
+
+
+def unit_vector(vector: npt.NDArray[np.floating]) -> Vector:
+    """Scales one vector to length one; an all-zero one is left as it is."""
+    norm = float(np.sqrt(np.dot(vector, vector)))
+    return (vector / norm if norm else vector).astype(np.float32)
+
+
+def best(scores: npt.NDArray[np.float32], count: int) -> list[int]:
+    """Returns the places of the highest scores, best first, ties by place."""
+    if count <= 0 or not len(scores):
+        return []
+    if count < len(scores):
+        least = np.partition(scores, len(scores) - count)[len(scores) - count]
+        places = np.flatnonzero(scores >= least)
+    else:
+        places = np.arange(len(scores))
+    order = np.lexsort((places, -scores[places]))[:count]
+    return [int(place) for place in places[order]]

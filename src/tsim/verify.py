@@ -1,0 +1,108 @@
+"""Does a memory hold together? Every promise that can be checked is checked."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tsim.state import ThreadState
+from tsim.store import Store
+from tsim.vectors import Vectors
+
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a check of a memory found.
+
+    Attributes:
+        threads: Threads looked at.
+        turns: Turns in them.
+        episodes: Episodes in them.
+        clusters: Clusters in them.
+        problems: What is wrong; empty when all is well.
+    """
+
+    threads: int
+    turns: int
+    episodes: int
+    clusters: int
+    problems: tuple[str, ...] = ()
+
+
+def verify(store: Store, dimension: int) -> Report:
+    """Checks the file and the threads in it."""
+    problems = [f"file: {problem}" for problem in store.check()]
+    counts = [0, 0, 0]
+    for name in store.threads():
+        state = store.load(name)
+        sizes = (len(state.turn_ids), len(state.episodes), len(state.clusters))
+        counts = [count + size for count, size in zip(counts, sizes, strict=True)]
+        problems += [f"thread {name!r}: {problem}" for problem in check(state, dimension)]
+        stored = {turn.id for _, turn in store.all_turns(name)}
+        if stored != {*state.turn_ids}:
+            problems.append(f"thread {name!r}: turns and vectors do not match")
+    return Report(
+        threads=len(store.threads()),
+        turns=counts[0],
+        episodes=counts[1],
+        clusters=counts[2],
+        problems=tuple(problems),
+    )
+
+
+def check(state: ThreadState, dimension: int) -> list[str]:
+    """Returns what is wrong with a thread."""
+    return [*_turns(state, dimension), *_episodes(state, dimension), *_clusters(state, dimension)]
+
+
+def _turns(state: ThreadState, dimension: int) -> list[str]:
+    problems = []
+    if state.turn_vectors.shape != (len(state.turn_ids), dimension):
+        problems.append(f"vectors of shape {state.turn_vectors.shape}, expected {dimension} wide")
+    elif not _all_unit(state.turn_vectors):
+        problems.append("a turn's vector is not of length one")
+    if state.turn_ids and state.turn_ids[-1] >= state.counters.turn:
+        problems.append(f"turn {state.turn_ids[-1]} is beyond the next id {state.counters.turn}")
+    if state.turn_episodes != sorted(state.turn_episodes):
+        problems.append("a turn belongs to an earlier episode than the turn before it")
+    return problems
+
+
+def _episodes(state: ThreadState, dimension: int) -> list[str]:
+    problems = []
+    ids = [episode.id for episode in state.episodes]
+    if ids != sorted({*state.turn_episodes}):
+        problems.append("episodes and the turns' episodes do not match")
+    if ids and ids[-1] >= state.counters.episode:
+        problems.append(f"episode {ids[-1]} is beyond the next id {state.counters.episode}")
+    vectors = [episode.vector for episode in state.episodes if episode.vector is not None]
+    if any(len(vector) != dimension for vector in vectors):
+        problems.append(f"a summary vector is not {dimension} wide")
+    elif vectors and not _all_unit(np.stack(vectors)):
+        problems.append("a summary vector is not of length one")
+    unclosed = [episode.id for episode in state.episodes[:-1] if episode.vector is None]
+    problems += [f"episode {episode} is closed but has no summary" for episode in unclosed]
+    return problems
+
+
+def _clusters(state: ThreadState, dimension: int) -> list[str]:
+    problems = []
+    vectors = {e.id: e.vector for e in state.episodes if e.vector is not None}
+    members = {member for cluster in state.clusters for member in cluster.members}
+    if members != {*vectors}:
+        odd = sorted(members ^ {*vectors})
+        problems.append(f"clusters and closed episodes do not match, first at episode {odd[0]}")
+        return problems
+    for cluster in state.clusters:
+        if cluster.id >= state.counters.cluster:
+            problems.append(f"cluster {cluster.id} is beyond the next id {state.counters.cluster}")
+        total = np.sum(np.stack([vectors[m] for m in cluster.members]), axis=0, dtype=np.float64)
+        if cluster.total.shape != (dimension,) or np.abs(total - cluster.total).max() > TOLERANCE:
+            problems.append(f"cluster {cluster.id} has another centre than its episodes")
+    return problems
+
+
+def _all_unit(vectors: Vectors) -> bool:
+    norms = np.linalg.norm(vectors, axis=1)
+    return bool(np.isfinite(norms).all() and np.abs(norms - 1).max(initial=0) < TOLERANCE)

@@ -1,0 +1,100 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def tsim(tiny, tmp_path):
+    """Runs the command on the tiny model in an empty directory."""
+
+    def run(*arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        env = {**os.environ, "TSIM_CACHE": str(tmp_path / "cache"), "TSIM_MODEL": str(tiny)}
+        command = [str(Path(sys.executable).with_name("tsim")), *arguments]
+        ran = subprocess.run(
+            command, input=data, capture_output=True, env=env, cwd=tmp_path, check=False
+        )
+        return subprocess.CompletedProcess(
+            command, ran.returncode, ran.stdout.decode(), ran.stderr.decode()
+        )
+
+    return run
+
+
+LINES = "\n".join(
+    json.dumps({"role": ("user", "model")[n % 2], "content": f"the budget rule {n} " * 9})
+    for n in range(24)
+)
+
+
+def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path):
+    (tmp_path / "chat.jsonl").write_text(LINES)
+    receipts = json.loads(tsim("add", "chat.jsonl", "--json").stdout)
+    assert [receipt["turn"] for receipt in receipts] == list(range(24))
+
+    hits = json.loads(tsim("search", "budget rule 3", "-k", "2", "--json").stdout)
+    assert len(hits) == 2
+    assert hits[0]["score"] >= hits[1]["score"]
+    assert {"raw", "summary", "cluster", "expansion", "evidence"} <= hits[0]["why"].keys()
+
+    assert "user: the budget rule" in tsim("context", "budget", "--budget", "200").stdout
+    episodes = json.loads(tsim("episodes", "--json").stdout)
+    assert sum(len(episode["turns"]) for episode in episodes) == 24
+
+    assert tsim("export", "out.jsonl").returncode == 0
+    assert tsim("import", "out.jsonl", "--memory", "copy.db").returncode == 0
+    assert tsim("export", "again.jsonl", "--memory", "copy.db").returncode == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+
+    gone = json.loads(tsim("forget", "--turn", "3", "--json").stdout)
+    assert gone["turns"] == [3]
+    assert json.loads(tsim("doctor", "--json").stdout)["problems"] == []
+    assert tsim("forget", "--whole-thread").returncode == 0
+    assert json.loads(tsim("episodes", "--json").stdout) == []
+
+
+def test_turns_come_from_stdin_too(tsim):
+    assert tsim("add", "-", "--thread", "b", stdin=LINES).returncode == 0
+    assert len(json.loads(tsim("episodes", "--thread", "b", "--json").stdout)) > 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('{"role": "user", "text": "fine"}\n{', "stdin, line 2: not JSON"),
+        ('\n\n{"role": "user"}', "stdin, line 3: text"),
+        ('{"role": 4, "text": "x"}', "stdin, line 1: role"),
+        ('{"role": "user", "text": ""}', "stdin, line 1: a user turn is empty"),
+        ('["user", "x"]', "stdin, line 1"),
+        (b'{"role": "user", "text": "\xff"}', "stdin, line 1: not UTF-8 (byte 26"),
+        ('{"role": "user", "text": "\\ud800"}', "stdin, line 1: lone surrogate"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_added(tsim, tmp_path, lines, message):
+    ran = tsim("add", stdin=lines)
+    assert ran.returncode == 1
+    assert message in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "memory.db").exists()
+
+
+def test_failures_are_json_and_leave_no_file_behind(tsim, tmp_path):
+    for command in (("add", "nowhere.jsonl"), ("doctor",), ("export", "x.jsonl")):
+        ran = tsim(*command, "--json")
+        assert ran.returncode == 1
+        assert json.loads(ran.stdout)["error"]["kind"] == "bad_input"
+    assert not (tmp_path / "memory.db").exists()
+
+
+def test_another_preset_is_offered_a_rebuild(tsim):
+    tsim("add", stdin=LINES)
+    ran = tsim("search", "x", "--preset", "longmemeval", "--json")
+    error = json.loads(ran.stdout)["error"]
+    assert error["kind"] == "mismatch"
+    assert "tsim doctor --rebuild" in error["message"]
+    assert tsim("doctor", "--rebuild", "--preset", "longmemeval").returncode == 0
+    assert tsim("search", "budget", "--preset", "longmemeval").returncode == 0

@@ -1,0 +1,181 @@
+"""The engine against the reference, on random streams."""
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.tsim import reference
+from tsim import LONGMEMEVAL, OFFICIAL, NewTurn
+from tsim.engine import Tools
+from tsim.state import Counters, ThreadState
+from tsim.vectors import unit
+
+WIDTH = 6
+BOTH = pytest.mark.parametrize(
+    ("preset", "constants"),
+    [(OFFICIAL, reference.OFFICIAL), (LONGMEMEVAL, reference.LONGMEMEVAL)],
+    ids=["official", "longmemeval"],
+)
+
+
+def embed(texts):
+    """A vector from the text's bytes: any function will do, as long as it is one."""
+    rngs = [np.random.default_rng(zlib.crc32(text.encode())) for text in texts]
+    # A common direction makes similarities that cross the thresholds both ways.
+    rows = [rng.normal(size=WIDTH) + np.array([1.2] + [0] * (WIDTH - 1)) for rng in rngs]
+    return unit(np.array(rows, dtype=np.float32).reshape(-1, WIDTH))
+
+
+class Feed:
+    """An engine with a store that is a dict."""
+
+    def __init__(self, preset):
+        empty = np.empty((0, WIDTH), dtype=np.float32)
+        self.turns = {}
+        self.engine = preset.engine(
+            WIDTH,
+            ThreadState(
+                version=0, epoch=0, counters=Counters(), turn_ids=[], turn_episodes=[],
+                turn_vectors=empty,
+            ),
+        )  # fmt: skip
+        self.clusters = {}
+        self.receipts = []
+        self.embedded = []
+        self.tools = Tools(embed=self._embed, read=lambda ids: {e: self.turns[e] for e in ids})
+
+    def _embed(self, texts):
+        self.embedded += texts
+        return embed(texts)
+
+    def add(self, turns):
+        new = [NewTurn(role=role, text=text) for role, text in turns]
+        changes, receipts = self.engine.grow(new, embed([text for _, text in turns]), self.tools)
+        for row in changes.turns:
+            self.turns.setdefault(row.episode, []).append(row.turn)
+        for gone in changes.removed_clusters:
+            self.clusters.pop(gone, None)
+        for cluster in changes.clusters:
+            self.clusters[cluster.id] = cluster
+        self.receipts += receipts
+
+    @property
+    def episodes(self):
+        return [[turn.id for turn in turns] for _, turns in sorted(self.turns.items())]
+
+
+turn = st.tuples(
+    st.sampled_from(["user", "model", "assistant", "tool"]),
+    st.builds(
+        lambda word, count: " ".join([f"w{word}"] * count),
+        st.integers(0, 60),
+        st.sampled_from([1, 3, 12, 30, 60, 120, 260]),
+    ),
+)
+streams = st.lists(turn, min_size=1, max_size=60)
+relaxed = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+
+
+@BOTH
+@relaxed
+@given(stream=streams)
+def test_segments_clusters_and_scores_agree_with_the_reference(preset, constants, stream):
+    feed = Feed(preset)
+    feed.add(stream)
+    vectors = embed([text for _, text in stream])
+    episodes = reference.segment(constants, stream, vectors)
+    assert feed.episodes == episodes
+
+    closed = episodes[:-1]
+    texts = [
+        reference.summary_text(e, [stream[t] for t in turns]) for e, turns in enumerate(closed)
+    ]
+    summaries = embed(texts)
+    members = reference.clusters(constants, summaries)
+    assert {k: list(c.members) for k, c in feed.clusters.items()} == members
+
+    routes = {
+        k: embed([reference.description(constants, m, texts.__getitem__)])[0]
+        for k, m in members.items()
+    }
+    query = embed(["the question"])[0]
+    expected = reference.rank(constants, query, vectors, episodes, summaries, members, routes)
+    hits = feed.engine.search(query, count=10**6)
+    assert {hit.episode for hit in hits} == {*expected}
+    for hit in hits:
+        assert hit.score == pytest.approx(expected[hit.episode], abs=1e-4)
+        why = hit.why
+        terms = why.raw + why.summary + why.cluster + why.expansion + why.neighbour
+        assert terms == pytest.approx(hit.score)
+        assert sum(e.points for e in why.evidence) == pytest.approx(hit.score)
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+@BOTH
+@relaxed
+@given(stream=streams, data=st.data())
+def test_any_way_of_cutting_a_stream_into_calls_gives_the_same_state(
+    preset, constants, stream, data
+):
+    whole = Feed(preset)
+    whole.add(stream)
+    pieces = Feed(preset)
+    rest = stream
+    while rest:
+        size = data.draw(st.integers(1, len(rest)))
+        pieces.add(rest[:size])
+        rest = rest[size:]
+    assert pieces.receipts == whole.receipts
+    assert pieces.episodes == whole.episodes
+    assert pieces.clusters.keys() == whole.clusters.keys()
+    for key, cluster in whole.clusters.items():
+        other = pieces.clusters[key]
+        assert cluster.members == other.members
+        assert cluster.total.tobytes() == other.total.tobytes()
+        assert cluster.vector.tobytes() == other.vector.tobytes()
+    query = embed(["the question"])[0]
+    assert pieces.engine.search(query, None) == whole.engine.search(query, None)
+
+
+@relaxed
+@given(stream=streams)
+def test_no_text_is_embedded_twice_and_cluster_texts_only_when_they_change(stream):
+    feed = Feed(OFFICIAL)
+    for one in stream:
+        before = {k: c.members for k, c in feed.clusters.items()}
+        feed.embedded.clear()
+        feed.add([one])
+        changed = [k for k, c in feed.clusters.items() if before.get(k) != c.members]
+        closed = feed.receipts[-1].closed is not None
+        assert len(feed.embedded) == closed + len(changed)
+
+
+def test_an_empty_thread_answers_with_nothing():
+    assert Feed(OFFICIAL).engine.search(embed(["q"])[0], None) == []
+
+
+def test_presets_hold_the_papers_constants():
+    segment, rank = OFFICIAL.settings.segment, OFFICIAL.settings.rank
+    assert (segment.threshold, segment.min_tokens, segment.max_tokens) == (0.70, 120, 320)
+    assert (segment.recent, segment.bonus, segment.min_turns) == (4, 0.03, 2)
+    assert (rank.k_raw, rank.k_summary, rank.k_cluster, rank.k_final) == (28, 20, 2, 5)
+    assert (rank.w_raw, rank.w_summary, rank.w_cluster) == (1.15, 1.20, 0.75)
+    assert (rank.w_expansion, rank.cluster_decay) == (0.55, 0.70)
+    assert (rank.cluster_episodes, rank.seed_relatives, rank.temporal_hops) == (2, 2, 0)
+    clusters, window = OFFICIAL.settings.clusters, OFFICIAL.settings.window
+    assert (clusters.threshold, clusters.margin) == (0.42, 0.08)
+    assert (window.turns, window.overlap) == (8, 2)
+    assert OFFICIAL.settings.summary.characters == 1200
+    adapted = LONGMEMEVAL.settings
+    assert (adapted.segment.threshold, adapted.segment.recent, adapted.segment.bonus) == (
+        0.74, 2, 0.06,
+    )  # fmt: skip
+    assert (adapted.segment.min_tokens, adapted.segment.max_tokens) == (160, 480)
+    rank = adapted.rank
+    assert (rank.k_raw, rank.k_summary, rank.k_cluster, rank.k_final) == (16, 24, 1, 8)
+    assert (rank.w_raw, rank.w_summary, rank.w_cluster) == (1.5, 1.5, 0.35)
+    assert rank.temporal_decay == 0.5

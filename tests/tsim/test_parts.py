@@ -1,0 +1,124 @@
+"""The small pure parts, each by itself."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tsim.assemble import WindowSettings, fit, render, window
+from tsim.index import Rows
+from tsim.segment import Buffer, DriftSettings, advance
+from tsim.types import Evidence, Hit, Term, Turn, Why
+from tsim.vectors import best, unit
+
+DRIFT = DriftSettings(threshold=0.7, min_tokens=120, max_tokens=320, recent=4, bonus=0.03)
+X, Y = np.eye(2, dtype=np.float32)
+
+
+def feed(*turns, settings=DRIFT):
+    """Takes (role, words, vector); returns where cuts fell."""
+    buffer, cuts = Buffer(), []
+    for place, (role, words, vector) in enumerate(turns):
+        step = advance(settings, buffer, role=role, words=words, vector=vector)
+        buffer = step.buffer
+        if step.cut:
+            cuts.append(place)
+    return cuts
+
+
+def test_drift_cuts_only_after_the_minimum_length():
+    assert feed(("user", 50, X), ("model", 40, X), ("user", 10, Y)) == [0]
+    assert feed(("user", 50, X), ("model", 43, X), ("user", 10, Y)) == [0, 2]
+
+
+def test_the_maximum_length_cuts_without_drift():
+    assert feed(("user", 200, X), ("model", 45, X), ("user", 10, X)) == [0]
+    assert feed(("user", 200, X), ("model", 46, X), ("user", 10, X)) == [0, 2]
+
+
+def test_an_episode_has_at_least_two_turns():
+    assert feed(("user", 900, X), ("model", 900, Y), ("user", 1, X)) == [0, 2]
+
+
+@pytest.mark.parametrize(("before", "after"), [("model", "user"), ("assistant", "user")])
+def test_an_answered_user_gets_the_bonus(before, after):
+    near = unit(np.array([[0.69, np.sqrt(1 - 0.69**2)]], dtype=np.float32))[0]
+    assert feed(("user", 60, X), (before, 60, X), (after, 1, near)) == [0]
+    assert feed(("user", 60, X), ("user", 60, X), (after, 1, near)) == [0, 2]
+    assert feed(("user", 60, X), (before, 60, X), ("tool", 1, near)) == [0, 2]
+
+
+def test_only_the_recent_turns_make_the_centre():
+    early = [("user", 20, Y)] * 3
+    late = [("user", 20, X)] * 4
+    assert feed(*early, *late, ("user", 1, X)) == [0]
+
+
+@given(st.lists(st.floats(-1, 1, width=32), max_size=60), st.integers(0, 70))
+def test_best_is_a_sort_by_score_then_place(scores, count):
+    array = np.array(scores, dtype=np.float32)
+    expected = sorted(range(len(scores)), key=lambda i: (-array[i], i))[:count]
+    assert best(array, count) == expected
+
+
+@given(st.integers(0, 5000), st.lists(st.integers(1, 2500), max_size=5), st.integers(0, 2**31))
+def test_rows_score_the_same_however_they_were_added(first, sizes, seed):
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(first + sum(sizes), 8)).astype(np.float32)
+    grown = Rows(8, vectors[:first])
+    start = first
+    for size in sizes:
+        grown.extend(vectors[start : start + size])
+        start += size
+    query = rng.normal(size=8).astype(np.float32)
+    scores = grown.scores(query)
+    assert scores.tobytes() == Rows(8, vectors).scores(query).tobytes()
+    np.testing.assert_allclose(scores, vectors @ query, atol=1e-5)
+
+
+def test_a_deleted_row_leaves_what_would_be_there_without_it():
+    vectors = np.random.default_rng(1).normal(size=(4100, 4)).astype(np.float32)
+    for gone in (0, 2047, 2048, 4099):
+        rows = Rows(4, vectors)
+        rows.delete(gone)
+        rows.extend(vectors[:3])
+        left = np.concatenate([np.delete(vectors, gone, axis=0), vectors[:3]])
+        assert rows.take(range(len(rows))).tobytes() == left.tobytes()
+        with pytest.raises(IndexError):
+            rows[len(left)]
+
+
+def test_a_long_episode_shows_the_window_that_resembles_the_query_most():
+    settings = WindowSettings(turns=8, overlap=2)
+    assert window(settings, [0.0] * 8) == (0, 8)
+    assert window(settings, [0.0] * 20) == (0, 8)
+    assert window(settings, [0.0] * 13 + [1.0] + [0.0] * 6) == (6, 14)
+    assert window(settings, [0.0] * 19 + [1.0]) == (12, 20)
+
+
+def hit(episode: int, *texts: str, strongest: int = 0) -> Hit:
+    turns = tuple(Turn(id=10 * episode + n, role="user", text=t) for n, t in enumerate(texts))
+    evidence = Evidence(term=Term.RAW, id=10 * episode + strongest, similarity=1, points=1)
+    return Hit(episode=episode, turns=turns, score=1, why=Why(evidence=(evidence,)))
+
+
+def test_hits_that_do_not_fit_are_passed_over():
+    hits = [hit(1, "a " * 20), hit(2, "b " * 90), hit(3, "c " * 20)]
+    assert [h.episode for h in fit(hits, 80)] == [1, 3]
+    assert fit(hits, None) == hits
+
+
+def test_a_best_hit_that_is_too_long_is_cut_down_around_its_strongest_turn():
+    long = hit(1, *(f"t{n} " * 20 for n in range(6)), strongest=3)
+    (kept,) = fit([long], 90)
+    assert [turn.id for turn in kept.turns] == [12, 13, 14]
+    (single,) = fit([hit(1, "word " * 500)], 60)
+    assert single.turns[0].text.endswith("…")
+    assert len(render([single]).split()) * 1.3 <= 60
+
+
+def test_a_context_names_its_episodes_and_speakers():
+    text = render([hit(4, "one", "two"), hit(2, "three")])
+    assert text == (
+        "[episode 4, turns 40-41]\nuser: one\nuser: two\n\n[episode 2, turns 20-20]\nuser: three"
+    )
