@@ -3,12 +3,10 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
-
 from tsim.embed import Embedder
 from tsim.engine import Tools
 from tsim.presets import Preset
-from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, ThreadState, TurnRow
+from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, TurnRow
 from tsim.types import NewTurn, Turn
 from tsim.vectors import Vectors
 
@@ -37,16 +35,7 @@ def replay(
     Returns:
         The thread's whole content.
     """
-    empty = np.empty((0, embedder.dimension), dtype=np.float32)
-    state = ThreadState(
-        version=0,
-        epoch=0,
-        counters=Counters(),
-        turn_ids=[],
-        turn_episodes=[],
-        turn_vectors=empty,
-    )
-    engine = preset.engine(embedder.dimension, state)
+    engine = preset.engine(embedder.dimension, EMPTY)
     rows: list[TurnRow] = []
     episodes: dict[int, EpisodeRow] = {}
     clusters: dict[int, ClusterRow] = {}

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tsim.types import Turn
 from tsim.vectors import Sum, Vector, Vectors
 
@@ -100,3 +102,13 @@ class ThreadState:
     episodes: list[EpisodeRow] = field(default_factory=list)
     clusters: list[ClusterRow] = field(default_factory=list)
     open_turns: list[Turn] = field(default_factory=list)
+
+
+EMPTY = ThreadState(
+    version=0,
+    epoch=0,
+    counters=Counters(),
+    turn_ids=[],
+    turn_episodes=[],
+    turn_vectors=np.empty((0, 0), dtype=np.float32),
+)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.tsim import reference
 from tsim import LONGMEMEVAL, OFFICIAL, NewTurn
 from tsim.engine import Tools
-from tsim.state import Counters, ThreadState
+from tsim.state import EMPTY
 from tsim.vectors import unit
 
 WIDTH = 6
@@ -33,15 +33,8 @@ class Feed:
     """An engine with a store that is a dict."""
 
     def __init__(self, preset):
-        empty = np.empty((0, WIDTH), dtype=np.float32)
         self.turns = {}
-        self.engine = preset.engine(
-            WIDTH,
-            ThreadState(
-                version=0, epoch=0, counters=Counters(), turn_ids=[], turn_episodes=[],
-                turn_vectors=empty,
-            ),
-        )  # fmt: skip
+        self.engine = preset.engine(WIDTH, EMPTY)
         self.clusters = {}
         self.receipts = []
         self.embedded = []

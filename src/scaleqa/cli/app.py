@@ -2,7 +2,8 @@
 
 import typer
 
-from scaleqa.cli import quickstart
+from scaleqa.cli import data, noise, quickstart
+from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run
 
 app = typer.Typer(
@@ -12,6 +13,8 @@ app = typer.Typer(
     help="A benchmark of memory for endless conversations.\n\nExample: scaleqa quickstart",
 )
 app.command()(quickstart.quickstart)
+app.add_typer(data.app, name="data")
+app.add_typer(noise.app, name="noise")
 
 
 @app.callback()
@@ -21,4 +24,4 @@ def _root() -> None:
 
 def main() -> None:
     """Runs the `scaleqa` command."""
-    run(app, "scaleqa")
+    run(app, "scaleqa", (ScaleqaError,))

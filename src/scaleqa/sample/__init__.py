@@ -1,13 +1,14 @@
 """A small authored thread that shows what the project is about."""
 
-import json
 from importlib import resources
 
-
-def thread() -> list[dict[str, str]]:
-    """Returns the turns of the sample thread, each with `role` and `content`."""
-    lines = resources.files(__name__).joinpath("thread.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
+from tsim import NewTurn
+from tsim.turnfile import read_turns
 
 QUESTION = "Which text classifier should I start the Halden reviews project with?"
+
+
+def thread() -> list[NewTurn]:
+    """Returns the turns of the sample thread."""
+    data = resources.files(__name__).joinpath("thread.jsonl").read_bytes()
+    return read_turns(data.splitlines(), "the sample thread")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, failed, print_json, progress_bar
 from tsim.errors import InputError, StoreError
 from tsim.memory import Memory
 
@@ -80,7 +80,8 @@ def doctor(
             f"{found.clusters} clusters, {len(found.problems)} problems"
         )
     if found.problems:
-        raise StoreError(f"{memory} has {len(found.problems)} problems; restore it from an export")
+        message = f"{memory} has {len(found.problems)} problems; restore it from an export"
+        raise failed(StoreError(message), as_json=as_json)
 
 
 def _must_exist(memory: Path) -> None:

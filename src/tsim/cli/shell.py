@@ -44,6 +44,14 @@ def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[in
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def failed(error: Exception, *, as_json: bool) -> Exception:
+    """Returns what a command raises whose result, already printed, is bad news.
+
+    In JSON the result says it all, and a second object on stdout would break the reader.
+    """
+    return typer.Exit(1) if as_json else error
+
+
 def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = ()) -> None:
     """Runs a command line and turns its errors into messages and exit codes.
 

@@ -8,10 +8,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from tsim.assemble import WindowSettings, window
 from tsim.engine.protocol import Found, Tools
 from tsim.index import Rows
-from tsim.rank import ClusterHit, RankSettings, ViewHit, rank
+from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import DriftSettings, advance, refill
 from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, ThreadState, TurnRow
 from tsim.types import Forgotten, NewTurn, Receipt, Turn
@@ -38,11 +40,12 @@ class EpisodeEngine:
         self.settings = settings
         self._turn_ids: list[int] = []
         self._turn_episodes: list[int] = []
-        self._raw = Rows(dimension)
+        self._raw = Rows(dimension, state.turn_vectors)
         self._closed: list[int] = []  # ascending; places in the summary rows
+        self._summary_place: dict[int, int] = {}
         self._summaries = Rows(dimension)
         self._clusters = Clusters(settings.clusters, dimension, self._summary_vector)
-        self.catch_up(state)
+        self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
 
     @property
     def counters(self) -> Counters:
@@ -121,6 +124,7 @@ class EpisodeEngine:
         summary = self._summaries.scores(query)
         ranked = rank(
             settings,
+            settings.k_final if count is None else count,
             raw=[
                 ViewHit(id=self._turn_ids[p], episode=self._turn_episodes[p], similarity=s)
                 for p, s in _top(similar, settings.k_raw)
@@ -133,10 +137,9 @@ class EpisodeEngine:
                 ClusterHit(id=cluster, similarity=s, episodes=self._expand(cluster, summary))
                 for cluster, s in self._clusters.search(query, settings.k_cluster)
             ],
-            relatives=lambda seed: self._relatives(seed, summary),
+            relatives=lambda seeds: self._relatives(seeds, summary),
             neighbours=self._neighbours,
         )
-        wanted = settings.k_final if count is None else count
         return [
             Found(
                 episode=one.episode,
@@ -144,7 +147,7 @@ class EpisodeEngine:
                 score=one.score,
                 why=one.why,
             )
-            for one in ranked[:wanted]
+            for one in ranked
         ]
 
     def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
@@ -156,12 +159,11 @@ class EpisodeEngine:
             for episode, kept in tools.read(touched).items()
         }
         emptied = tuple(episode for episode in touched if not left[episode])
-        closed = set(self._closed)
-        changed = {e: left[e] for e in touched if left[e] and e in closed}
+        changed = {e: left[e] for e in touched if left[e] and e in self._summary_place}
         episodes = self._summarise(changed, tools)
         for summary in episodes:
             if summary.vector is not None:
-                self._summaries.replace(bisect_left(self._closed, summary.id), summary.vector)
+                self._summaries.replace(self._summary_place[summary.id], summary.vector)
         self._clusters.remake(list(changed), emptied)
         changes = replace(
             self._settle_clusters(tools, left),
@@ -197,6 +199,7 @@ class EpisodeEngine:
         return closed
 
     def _close(self, episode: int, vector: Vector) -> None:
+        self._summary_place[episode] = len(self._closed)
         self._closed.append(episode)
         self._summaries.extend([vector])
 
@@ -237,20 +240,32 @@ class EpisodeEngine:
     def _expand(self, cluster: int, summary: Vector) -> tuple[int, ...]:
         """The members of a cluster that are closest to the query."""
         members = self._clusters.members(cluster)
-        near = summary[[bisect_left(self._closed, episode) for episode in members]]
+        near = summary[[self._summary_place[episode] for episode in members]]
         return tuple(members[p] for p, _ in _top(near, self.settings.rank.cluster_episodes))
 
-    def _relatives(self, seed: int, summary: Vector) -> tuple[float, list[tuple[int, float]]]:
-        """A seed's similarity with the query, and its closest companions in its clusters."""
-        place = bisect_left(self._closed, seed)
-        if place == len(self._closed) or self._closed[place] != seed:
-            return 0.0, []
-        members = {m for c in self._clusters.of(seed) for m in self._clusters.members(c)}
-        others = sorted(members - {seed})
-        rows = self._summaries.take(bisect_left(self._closed, episode) for episode in others)
-        near = rows @ self._summaries[place]
-        related = [(others[p], s) for p, s in _top(near, self.settings.rank.seed_relatives)]
-        return float(summary[place]), related
+    def _relatives(self, seeds: Sequence[int], summary: Vector) -> list[Seed]:
+        """Each seed's similarity with the query, and its closest companions in its clusters."""
+        closed = [seed for seed in seeds if seed in self._summary_place]
+        kin = {
+            seed: {m for c in self._clusters.of(seed) for m in self._clusters.members(c)} - {seed}
+            for seed in closed
+        }
+        others = sorted(set().union(*kin.values()))
+        rows = self._summaries.take([self._summary_place[episode] for episode in others])
+        places = [self._summary_place[seed] for seed in closed]
+        found = []
+        for number, seed in enumerate(closed):
+            own = [place for place, episode in enumerate(others) if episode in kin[seed]]
+            near = np.vecdot(rows[own], self._summaries[places[number]])
+            top = _top(near, self.settings.rank.seed_relatives)
+            found.append(
+                Seed(
+                    episode=seed,
+                    similarity=float(summary[places[number]]),
+                    related=tuple((others[own[place]], s) for place, s in top),
+                )
+            )
+        return found
 
     def _neighbours(self, episode: int, steps: int) -> list[int]:
         episodes = [*self._closed, *self._turn_episodes[-1:]]
@@ -265,7 +280,7 @@ class EpisodeEngine:
         return tuple(self._turn_ids[first + low : first + high])
 
     def _summary_vector(self, episode: int) -> Vector:
-        return self._summaries[bisect_left(self._closed, episode)]
+        return self._summaries[self._summary_place[episode]]
 
     def _place(self, turn: int) -> int:
         return bisect_left(self._turn_ids, turn)

@@ -1,38 +1,45 @@
 """A growing matrix of unit vectors with exact search.
 
-Rows live in blocks, so growing never copies what is there and wastes at most one block. A row's
-place decides its block, hence two matrices with the same rows give the same scores to the last bit,
-however they came to hold them.
+Rows live in blocks, so growing never copies what is there and wastes at most one block. Scores are
+computed row by row (`vecdot`, not a matrix product): a row's score does not depend on the rows
+around it, to the last bit, and no BLAS thread pool is woken, which on a busy machine takes longer
+than the arithmetic. Large matrices are shared out over our own threads.
 """
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from tsim.vectors import Vector, Vectors
 
 BLOCK = 2048
-# Below this many numbers one core is faster than waking the others, much faster on a busy machine.
+# Below this many numbers one core is done before a second one has started.
 ONE_THREAD = 8_000_000
+THREADS = min(4, os.cpu_count() or 1)
 
 
 @cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="tsim-scan")
 
 
 class Rows:
     """Vectors in order, addressed by place."""
 
     def __init__(self, dimension: int, vectors: Vectors | None = None) -> None:
-        """Starts empty, or with a copy of the given rows."""
+        """Starts empty, or takes over the given rows: full blocks of them are not copied."""
         self.dimension = dimension
         self._blocks: list[Vectors] = []
         self._length = 0
         if vectors is not None:
-            self.extend(vectors)
+            whole = len(vectors) // BLOCK * BLOCK
+            self._blocks = [vectors[start : start + BLOCK] for start in range(0, whole, BLOCK)]
+            self._length = whole
+            self.extend(vectors[whole:])
 
     def __len__(self) -> int:
         return self._length
@@ -66,23 +73,34 @@ class Rows:
         del self._blocks[-(-place // BLOCK) :]
         self.extend(rest)
 
-    def take(self, places: Iterable[int]) -> Vectors:
+    def take(self, places: Sequence[int]) -> Vectors:
         """Copies some rows into a matrix."""
-        rows = [self[place] for place in places]
-        return np.stack(rows) if rows else np.empty((0, self.dimension), dtype=np.float32)
+        wanted = np.asarray(places, dtype=np.int64)
+        out = np.empty((len(wanted), self.dimension), dtype=np.float32)
+        blocks = wanted // BLOCK
+        for block in np.unique(blocks):
+            here = blocks == block
+            out[here] = self._blocks[block][wanted[here] % BLOCK]
+        return out
 
     def scores(self, query: Vector) -> Vector:
         """Returns the cosine of each row with the query."""
         out = np.empty(self._length, dtype=np.float32)
-        if self._length * self.dimension > ONE_THREAD:
-            self._dot(query, out)
+        count = len(self._blocks)
+        if self._length * self.dimension <= ONE_THREAD:
+            self._scan(query, out, 0, count)
         else:
-            with _blas().limit(limits=1, user_api="blas"):
-                self._dot(query, out)
+            cuts = [count * part // THREADS for part in range(THREADS + 1)]
+            work = [
+                _pool().submit(self._scan, query, out, first, last)
+                for first, last in pairwise(cuts)
+            ]
+            for part in work:
+                part.result()
         return out
 
-    def _dot(self, query: Vector, out: Vector) -> None:
-        for number, block in enumerate(self._blocks):
+    def _scan(self, query: Vector, out: Vector, first: int, last: int) -> None:
+        for number in range(first, last):
             start = number * BLOCK
             stop = min(start + BLOCK, self._length)
-            np.dot(block[: stop - start], query, out=out[start:stop])
+            np.vecdot(self._blocks[number][: stop - start], query, out=out[start:stop])

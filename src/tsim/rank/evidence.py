@@ -9,6 +9,7 @@ Seeds are the best episodes by the first three terms. Where temporal hops are al
 also passes its score on to its neighbours in time, weakened with each step.
 """
 
+import heapq
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -78,86 +79,96 @@ class Ranked:
     why: Why
 
 
-Ledger = dict[int, list[Evidence]]
-# Of a seed: its similarity with the query, and related episodes with their similarity to it.
-Relatives = Callable[[int], tuple[float, Sequence[tuple[int, float]]]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """A seed: its similarity with the query, and related episodes with theirs to it."""
+
+    episode: int
+    similarity: float
+    related: tuple[tuple[int, float], ...]
+
+
+class _Ledger:
+    """The evidence for each episode and what it adds up to."""
+
+    def __init__(self) -> None:
+        self.scores: dict[int, float] = defaultdict(float)
+        self._entries: dict[int, list[tuple[Term, int, float, float]]] = defaultdict(list)
+
+    def note(self, episode: int, term: Term, source: int, similarity: float, points: float) -> None:
+        self.scores[episode] += points
+        self._entries[episode].append((term, source, similarity, points))
+
+    def best(self, count: int) -> list[int]:
+        return heapq.nsmallest(count, self.scores, key=lambda e: (-self.scores[e], e))
+
+    def explain(self, episode: int) -> Ranked:
+        entries = [
+            Evidence(term=term, id=source, similarity=similarity, points=points)
+            for term, source, similarity, points in self._entries[episode]
+        ]
+        terms = dict.fromkeys(Term, 0.0)
+        for entry in entries:
+            terms[entry.term] += entry.points
+        why = Why(
+            raw=terms[Term.RAW],
+            summary=terms[Term.SUMMARY],
+            cluster=terms[Term.CLUSTER],
+            expansion=terms[Term.EXPANSION],
+            neighbour=terms[Term.NEIGHBOUR],
+            evidence=tuple(sorted(entries, key=lambda e: (-e.points, e.term, e.id))),
+        )
+        return Ranked(episode=episode, score=self.scores[episode], why=why)
 
 
 def rank(
     settings: RankSettings,
+    count: int,
     *,
     raw: Sequence[ViewHit],
     summaries: Sequence[ViewHit],
     clusters: Sequence[ClusterHit],
-    relatives: Relatives,
+    relatives: Callable[[Sequence[int]], Sequence[Seed]],
     neighbours: Callable[[int, int], Sequence[int]],
 ) -> list[Ranked]:
     """Ranks episodes by the evidence for them, best first, ties by id.
 
     Args:
         settings: Constants.
+        count: Most episodes to return.
         raw: Raw hits.
         summaries: Summary hits.
         clusters: Cluster hits.
-        relatives: Tells a seed's similarity with the query and its related episodes; an episode
-            without a summary yet has none.
+        relatives: Tells what is related to the seeds; one without a summary yet is left out.
         neighbours: Returns the episodes that many steps before and after an episode.
     """
-    ledger: Ledger = defaultdict(list)
+    ledger = _Ledger()
     for term, weight, hits in (
         (Term.RAW, settings.w_raw, raw),
         (Term.SUMMARY, settings.w_summary, summaries),
     ):
         for hit in hits:
-            _note(ledger, hit.episode, term, hit.id, hit.similarity, weight * hit.similarity)
+            ledger.note(hit.episode, term, hit.id, hit.similarity, weight * hit.similarity)
     for cluster in clusters:
         points = settings.w_cluster * cluster.similarity
         for place, episode in enumerate(cluster.episodes):
             kept = settings.cluster_decay**place * points
-            _note(ledger, episode, Term.CLUSTER, cluster.id, cluster.similarity, kept)
-    seeds = [ranked.episode for ranked in _order(ledger)[: settings.k_final]]
-    for seed in seeds:
-        similarity, related = relatives(seed)
-        for episode, closeness in related:
-            points = settings.w_expansion * similarity * closeness
-            _note(ledger, episode, Term.EXPANSION, seed, closeness, points)
+            ledger.note(episode, Term.CLUSTER, cluster.id, cluster.similarity, kept)
+    for seed in relatives(ledger.best(settings.k_final)):
+        for episode, closeness in seed.related:
+            points = settings.w_expansion * seed.similarity * closeness
+            ledger.note(episode, Term.EXPANSION, seed.episode, closeness, points)
     if settings.temporal_hops:
         _spread(settings, ledger, neighbours)
-    return _order(ledger)
+    return [ledger.explain(episode) for episode in ledger.best(count)]
 
 
 def _spread(
-    settings: RankSettings, ledger: Ledger, neighbours: Callable[[int, int], Sequence[int]]
+    settings: RankSettings, ledger: _Ledger, neighbours: Callable[[int, int], Sequence[int]]
 ) -> None:
-    before = _order(ledger)
-    for ranked in before:
+    """Passes each episode's score on to its neighbours in time, all at once."""
+    for episode, score in sorted(ledger.scores.items()):
         for hop in range(1, settings.temporal_hops + 1):
             kept = settings.temporal_decay**hop
-            for other in neighbours(ranked.episode, hop):
-                points = kept * ranked.score
-                _note(ledger, other, Term.NEIGHBOUR, ranked.episode, kept, points)
-
-
-def _note(
-    ledger: Ledger, episode: int, term: Term, source: int, similarity: float, points: float
-) -> None:
-    ledger[episode].append(Evidence(term=term, id=source, similarity=similarity, points=points))
-
-
-def _order(ledger: Ledger) -> list[Ranked]:
-    ranked = [_explain(episode, evidence) for episode, evidence in ledger.items()]
-    return sorted(ranked, key=lambda one: (-one.score, one.episode))
-
-
-def _explain(episode: int, evidence: list[Evidence]) -> Ranked:
-    terms = {term: sum(e.points for e in evidence if e.term is term) for term in Term}
-    strongest = sorted(evidence, key=lambda e: (-e.points, e.term, e.id))
-    why = Why(
-        raw=terms[Term.RAW],
-        summary=terms[Term.SUMMARY],
-        cluster=terms[Term.CLUSTER],
-        expansion=terms[Term.EXPANSION],
-        neighbour=terms[Term.NEIGHBOUR],
-        evidence=tuple(strongest),
-    )
-    return Ranked(episode=episode, score=sum(terms.values()), why=why)
+            for other in neighbours(episode, hop):
+                ledger.note(other, Term.NEIGHBOUR, episode, kept, kept * score)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tsim.errors import InputError, StoreBusyError, StoreError
-from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, ThreadState
+from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, ThreadState
 from tsim.store.codec import SHIFT, blob_of, bytes_of, id_of, span_of, total_of, turn_of, vector_of
 from tsim.store.failures import explain
 from tsim.store.migrate import known, migrate
@@ -27,19 +27,14 @@ READ = 500  # ids a statement, below SQLite's smallest limit on parameters
 class SqliteStore:
     """Threads in one file; readers never wait for writers."""
 
-    def __init__(self, path: Path, *, dimension: int | None = None) -> None:
-        """Opens the file, creating it or bringing it up to date.
-
-        Args:
-            path: The file; its directory must exist.
-            dimension: Length of the vectors, where the memory is new.
+    def __init__(self, path: Path) -> None:
+        """Opens the file, creating it or bringing it up to date; its directory must exist.
 
         Raises:
             StoreError: The file is no memory, or cannot be used.
         """
         self.path = path
         self._lock = threading.RLock()
-        self._dimension = dimension
         if not path.parent.is_dir():
             raise StoreError(f"{path.parent} is not a directory; create it first")
         with self._explained():
@@ -82,27 +77,16 @@ class SqliteStore:
         with self._reading():
             row = self._thread(thread)
             if row is None:
-                empty = np.empty((0, self._dimension or 0), dtype=np.float32)
-                return ThreadState(
-                    version=0,
-                    epoch=0,
-                    counters=Counters(),
-                    turn_ids=[],
-                    turn_episodes=[],
-                    turn_vectors=empty,
-                )
+                return EMPTY
             number, version, epoch, *counters = row
-            turns = self._rows(
-                "SELECT key, episode, vector FROM turn WHERE key BETWEEN ? AND ? ORDER BY key",
-                span_of(number, turn),
-            )
+            ids, owners, vectors = self._turn_columns(number, turn)
             return ThreadState(
                 version=version,
                 epoch=epoch,
                 counters=Counters(turn=counters[0], episode=counters[1], cluster=counters[2]),
-                turn_ids=[id_of(key) for key, _, _ in turns],
-                turn_episodes=[owner for _, owner, _ in turns],
-                turn_vectors=self._matrix([blob for _, _, blob in turns]),
+                turn_ids=ids,
+                turn_episodes=owners,
+                turn_vectors=vectors,
                 episodes=self._episodes(number, episode),
                 clusters=self._clusters(number),
                 open_turns=self._open_turns(number),
@@ -238,10 +222,21 @@ class SqliteStore:
         rows = self._rows(query, (name,))
         return rows[0] if rows else None
 
-    def _matrix(self, blobs: list[bytes]) -> Vectors:
-        if not blobs:
-            return np.empty((0, self._dimension or 0), dtype=np.float32)
-        return np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(blobs), -1)
+    def _turn_columns(self, number: int, first: int) -> tuple[list[int], list[int], Vectors]:
+        """Reads ids, episodes and vectors, the last straight into their place in one matrix."""
+        bounds = span_of(number, first)
+        ((count, width),) = self._rows(
+            "SELECT count(*), max(length(vector)) FROM turn WHERE key BETWEEN ? AND ?", bounds
+        )
+        vectors = np.empty((count, (width or 0) // 4), dtype=np.float32)
+        ids, owners = [0] * count, [0] * count
+        rows = self._connection.execute(
+            "SELECT key, episode, vector FROM turn WHERE key BETWEEN ? AND ? ORDER BY key", bounds
+        )
+        for place, (key, owner, blob) in enumerate(rows):
+            ids[place], owners[place] = id_of(key), owner
+            vectors[place] = np.frombuffer(blob, dtype="<f4")
+        return ids, owners, vectors
 
     def _episodes(self, number: int, first: int) -> list[EpisodeRow]:
         rows = self._rows(

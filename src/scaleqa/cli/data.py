@@ -1,0 +1,252 @@
+"""`scaleqa data`: the records, their checks and their card."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from scaleqa.errors import DataError, InvalidError
+from scaleqa.records import Record, shipped
+from scaleqa.records.calibration import Calibration, calibrate, read_answers
+from scaleqa.records.card import card as write_card
+from scaleqa.records.card import report_json, stats
+from scaleqa.records.draw import draw, read_ledger
+from scaleqa.records.export import export
+from scaleqa.records.load import data_dir, read_records, record_files
+from scaleqa.records.release import release
+from scaleqa.records.validate import Report, validate
+from tsim.cli.shell import AsJson, failed, print_json
+from tsim.embed import open_embedder
+
+app = typer.Typer(no_args_is_help=True, help="Records: validate, stats, show, card, draw, export.")
+
+PathArgument = Annotated[
+    Path | None, typer.Argument(help="A JSONL file or directory; the shipped records if left out.")
+]
+
+
+@app.command("validate")
+def validate_command(
+    path: PathArgument = None,
+    draws: Annotated[Path | None, typer.Option(help="Receipts of the draw (draws.jsonl).")] = None,
+    embeddings: Annotated[
+        bool, typer.Option(help="Compare meanings too (embeds every record once).")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Check records: shape, evidence, balance, receipts, duplicates, names, shortcuts.
+
+    Example: scaleqa data validate my_records.jsonl --no-embeddings
+    """
+    _, report = _validate(path, draws, embeddings)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        _show_report(report)
+    if report.critical:
+        message = f"{len(report.critical)} critical findings; see the list above"
+        raise failed(InvalidError(message), as_json=as_json)
+
+
+@app.command("stats")
+def stats_command(path: PathArgument = None, as_json: AsJson = False) -> None:
+    """Count records, letters, evidence, lengths and stress labels.
+
+    Example: scaleqa data stats --json
+    """
+    facts = stats(_records(path))
+    if as_json:
+        print_json(facts)
+        return
+    table = Table("what", "value")
+    for name, value in facts.items():
+        text = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        table.add_row(name.replace("_", " "), str(text))
+    Console().print(table)
+
+
+@app.command()
+def show(
+    record_id: Annotated[str, typer.Argument(metavar="ID", help="For instance s1:Finance-017.")],
+    path: Annotated[Path | None, typer.Option(help="Where to look, instead of ours.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print one record, its evidence marked.
+
+    Example: scaleqa data show s1:Finance-017
+    """
+    found = [record for record in _records(path) if record.id == record_id]
+    if not found:
+        raise DataError(f"there is no record {record_id!r}; ids look like s1:Finance-017")
+    record = found[0]
+    if as_json:
+        print_json(record.model_dump())
+        return
+    for number, turn in enumerate(record.dialogue):
+        mark = "*" if number in record.evidence else " "
+        print(f"{mark} [{number}] {turn.role}: {turn.content}")
+    print(f"\n{record.question}")
+    for letter, option in record.options.model_dump().items():
+        print(f"{'>' if letter == record.answer else ' '} {letter}) {option}")
+    print(f"\n{record.reasoning}  ({', '.join(record.stress.labels)})")
+
+
+@app.command("card")
+def card_command(
+    out: Annotated[Path | None, typer.Option(help="Directory to write the files to.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the dataset card and the validation report of the shipped records.
+
+    Example: scaleqa data card --out docs
+    """
+    records, report = _validate(None, None, embeddings=True)
+    data = report_json(records, report)
+    text = write_card(records, data, calibration(records), funnel())
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "dataset.md").write_text(text, encoding="utf-8")
+        body = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
+        (out / "validation.json").write_text(body + "\n", encoding="utf-8")
+    if as_json:
+        print_json(data)
+    elif not out:
+        print(text)
+
+
+@app.command("draw")
+def draw_command(
+    frozen: Annotated[Path, typer.Argument(help="JSONL of id, question and options.")],
+    as_json: AsJson = False,
+) -> None:
+    """Draw the right letters for questions whose options are frozen.
+
+    Example: scaleqa data draw frozen.jsonl
+    """
+    if not frozen.is_file():
+        raise DataError(f"{frozen} does not exist")
+    receipts = draw(frozen, frozen.with_name("draws.jsonl"))
+    if as_json:
+        print_json([receipt.model_dump() for receipt in receipts])
+    else:
+        for receipt in receipts:
+            print(receipt.id, receipt.letter)
+
+
+@app.command("release")
+def release_command(
+    authored: Annotated[Path, typer.Argument(help="Directory of authored records.")],
+    out: Annotated[Path, typer.Argument(help="Directory to write split/domain files to.")],
+    as_json: AsJson = False,
+) -> None:
+    """Choose a balanced release from authored records and number it.
+
+    Example: scaleqa data release authored/ released/
+    """
+    chosen = release(_records(authored))
+    for cell in sorted({(record.split, record.domain) for record in chosen}):
+        path = out / cell[0] / f"{cell[1]}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [r.model_dump_json() + "\n" for r in chosen if (r.split, r.domain) == cell]
+        path.write_text("".join(lines), encoding="utf-8")
+    if as_json:
+        print_json({"records": len(chosen), "path": str(out)})
+    else:
+        print(f"released {len(chosen)} records to {out}")
+
+
+@app.command("calibration")
+def calibration_command(as_json: AsJson = False) -> None:
+    """Grade the blind readers' raw answers again.
+
+    Example: scaleqa data calibration
+    """
+    found = calibration(shipped())
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    for one in found:
+        flags = "; ".join(f"{flag} {len(ids)}" for flag, ids in one.flagged.items()) or "no flags"
+        print(f"{one.mode} book: {one.right} of {one.records} right ({one.accuracy:.1%}); {flags}")
+
+
+@app.command("export")
+def export_command(
+    out: Annotated[Path, typer.Argument(help="Directory to write to.")],
+    form: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
+    as_json: AsJson = False,
+) -> None:
+    """Write the dataset with a card in Hugging Face form.
+
+    Example: scaleqa data export hub/ --format parquet
+    """
+    records = shipped()
+    report = json.loads(data_dir().joinpath("validation.json").read_text("utf-8"))
+    text = write_card(records, report, calibration(records), funnel())
+    files = export(records, out, form, text)
+    if as_json:
+        print_json([str(file) for file in files])
+    else:
+        print(f"wrote {', '.join(file.name for file in files)} to {out}")
+
+
+def calibration(records: Sequence[Record]) -> list[Calibration]:
+    """Grades the answers that ship with the records."""
+    file = data_dir() / "calibration.jsonl"
+    return calibrate(records, read_answers(file)) if file.is_file() else []
+
+
+def funnel() -> dict[str, int]:
+    """Returns how many records each stage of the making kept."""
+    file = data_dir() / "funnel.json"
+    return dict(json.loads(file.read_text("utf-8"))) if file.is_file() else {}
+
+
+def _records(path: Path | None) -> list[Record]:
+    if path is None:
+        return shipped()
+    return read_records(record_files(path))[0]
+
+
+def _validate(
+    path: Path | None, draws: Path | None, embeddings: bool
+) -> tuple[list[Record], Report]:
+    records, bad = (shipped(), []) if path is None else read_records(record_files(path))
+    ledgers = _ledgers(path, draws)
+    receipts = [r for ledger in ledgers for r in read_ledger(ledger)] if ledgers else None
+    embedder = open_embedder(cached=True) if embeddings else None
+    report = validate(records, bad=bad, receipts=receipts, embedder=embedder, release=path is None)
+    return records, report
+
+
+def _ledgers(path: Path | None, draws: Path | None) -> list[Path]:
+    if draws:
+        return [draws]
+    place = Path(str(data_dir())) if path is None else path
+    place = place if place.is_dir() else place.parent
+    return sorted(place.rglob("draws.jsonl"))
+
+
+def _show_report(report: Report) -> None:
+    for name, findings in (("critical", report.critical), ("warning", report.warnings)):
+        for finding in findings[:40]:
+            print(f"{name}: {finding.code}: {finding.where}: {finding.message}")
+        if len(findings) > 40:
+            print(f"… and {len(findings) - 40} more")
+    table = Table("shortcut probe", "accuracy", "95 % interval", "may be")
+    for probe in report.probes:
+        interval = f"{probe.interval.low:.3f}–{probe.interval.high:.3f}"
+        table.add_row(probe.name, f"{probe.accuracy:.3f}", interval, f"≤ {probe.limit}")
+    pairs = Table("closest pairs", "records", "value")
+    for pair in report.closest:
+        pairs.add_row(pair.measure, f"{pair.one} {pair.two}", f"{pair.value:.3f}")
+    Console().print(table, pairs)
+    print(
+        f"{report.records} records, letters {report.labels}, evidence {report.evidence_sizes}: "
+        f"{len(report.critical)} critical, {len(report.warnings)} warnings"
+    )

@@ -1,0 +1,77 @@
+"""`scaleqa noise`: pools of background chat."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from scaleqa.errors import InvalidError
+from scaleqa.noise import FORMATS, load_pool, shipped_pool
+from scaleqa.noise.clashes import clashes
+from scaleqa.records import shipped
+from tsim.cli.shell import AsJson, failed, print_json
+
+app = typer.Typer(no_args_is_help=True, help="Noise pools: formats, report, validate.")
+
+
+@app.command()
+def formats(as_json: AsJson = False) -> None:
+    """List the corpus formats that can be read.
+
+    Example: scaleqa noise formats
+    """
+    if as_json:
+        print_json({name: form.about for name, form in sorted(FORMATS.items())})
+        return
+    table = Table("format", "what")
+    for name, form in sorted(FORMATS.items()):
+        table.add_row(name, form.about)
+    Console().print(table)
+
+
+@app.command()
+def report(
+    path: Annotated[Path | None, typer.Argument(help="A corpus file; ours if left out.")] = None,
+    form: Annotated[str, typer.Option("--format", help="Its format.")] = "authored",
+    sha256: Annotated[str | None, typer.Option(help="The hash it must have.")] = None,
+    strict: Annotated[bool, typer.Option(help="Stop at the first malformed item.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a pool and tell what was kept, what was dropped and why.
+
+    Example: scaleqa noise report wildchat.jsonl --format wildchat
+    """
+    pool = load_pool(path, form, sha256=sha256, strict=strict) if path else shipped_pool()
+    facts = asdict(pool.report)
+    if as_json:
+        print_json(facts)
+        return
+    table = Table("what", "value")
+    for name, value in facts.items():
+        text = "; ".join(str(v) for v in value[:10]) if name == "malformed" else value
+        if isinstance(value, dict):
+            text = ", ".join(f"{key} {count}" for key, count in value.items())
+        table.add_row(name, str(text))
+    Console().print(table)
+
+
+@app.command()
+def validate(as_json: AsJson = False) -> None:
+    """Check that no dialogue of our pool names what a record's question names.
+
+    Example: scaleqa noise validate
+    """
+    found = clashes(shipped_pool().dialogues, shipped())
+    if as_json:
+        print_json(found)
+    else:
+        for name, dialogues in found.items():
+            print(f"{name}: {', '.join(dialogues)}")
+    if found:
+        message = f"{len(found)} names of records stand in the noise pool"
+        raise failed(InvalidError(message), as_json=as_json)
+    if not as_json:
+        print("no dialogue names what a record's question names")

@@ -1,0 +1,139 @@
+"""The right letter by lot.
+
+Question and options are written and sealed first; only then is the letter drawn, and the dialogue
+is written to it. Nothing in question and options can know the answer. The lot depends on the id
+alone: each cell of 150 holds 37 or 38 of each letter, 750 of each over the twenty cells.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scaleqa.errors import DataError
+from scaleqa.records.schema import CELL, DOMAINS, ID, LETTERS, SPLITS, Letter, Options, Record
+
+
+class Receipt(BaseModel):
+    """Proof that a letter was drawn for a question and options that did not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    seal: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    letter: Letter
+
+
+class Frozen(BaseModel):
+    """A question with its options, before anybody knows which is right."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    question: str
+    options: Options
+
+
+def letter(record_id: str) -> Letter:
+    """Returns the lot of an id.
+
+    Raises:
+        DataError: The id names no cell of ours.
+    """
+    match = ID.fullmatch(record_id)
+    if not match or match["split"] not in SPLITS or match["domain"] not in DOMAINS:
+        raise DataError(
+            f"{record_id!r} is no id; expected split:Domain-NNN with split one of "
+            f"{', '.join(SPLITS)} and domain one of {', '.join(DOMAINS)}"
+        )
+    cell = f"{match['split']}:{match['domain']}"
+    # 150 is not a multiple of four: two letters get a 38th lot, in turn over the cells.
+    turn = DOMAINS.index(match["domain"]) + SPLITS.index(match["split"])
+    lots: list[Letter] = [*LETTERS * (CELL // len(LETTERS)), *(("A", "B"), ("C", "D"))[turn % 2]]  # type: ignore[list-item]
+    block, place = divmod(int(match["number"]) - 1, CELL)
+    random.Random(f"lots:{cell}:{block}").shuffle(lots)
+    return lots[place]
+
+
+def seal(question: str, options: Sequence[str]) -> str:
+    """Hashes what must not change after the draw."""
+    content = json.dumps([question, list(options)], ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def seal_of(record: Record | Frozen) -> str:
+    """Returns the seal of a record's question and options."""
+    return seal(record.question, record.options.as_list())
+
+
+def draw(frozen: Path, ledger: Path) -> list[Receipt]:
+    """Draws letters for frozen questions and notes them in a ledger.
+
+    An id is drawn once: with the same question and options it gets the same receipt again.
+
+    Raises:
+        DataError: A line cannot be read, or an id was drawn before for something else; then
+            nothing is noted.
+    """
+    known = {receipt.id: receipt for receipt in read_ledger(ledger)} if ledger.exists() else {}
+    receipts = []
+    for number, line in enumerate(frozen.read_bytes().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            item = Frozen.model_validate_json(line)
+        except ValidationError as error:
+            raise DataError(
+                f"{frozen}, line {number}: {error.errors(include_url=False)[0]['msg']}; expected "
+                '{"id": …, "question": …, "options": {"A": …, "B": …, "C": …, "D": …}}'
+            ) from error
+        receipt = Receipt(id=item.id, seal=seal_of(item), letter=letter(item.id))
+        if known.get(item.id, receipt) != receipt:
+            raise DataError(
+                f"{item.id} was drawn before for another question or other options; freeze the "
+                "changed one under a new id"
+            )
+        receipts.append(receipt)
+    fresh = [receipt for receipt in receipts if receipt.id not in known]
+    with ledger.open("a", encoding="utf-8") as out:
+        for receipt in fresh:
+            out.write(receipt.model_dump_json() + "\n")
+    return receipts
+
+
+def read_ledger(path: Path) -> list[Receipt]:
+    """Reads receipts.
+
+    Raises:
+        DataError: A line is none.
+    """
+    receipts = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            receipts.append(Receipt.model_validate_json(line))
+        except ValidationError as error:
+            raise DataError(f"{path}, line {number}: no receipt of a draw") from error
+    return receipts
+
+
+def mismatches(records: Iterable[Record], receipts: Iterable[Receipt]) -> Mapping[str, str]:
+    """Tells which records lack their receipt; a release may renumber, so seals decide.
+
+    Returns:
+        What is wrong, by record id.
+    """
+    by_seal = {receipt.seal: receipt for receipt in receipts}
+    found = {}
+    for record in records:
+        receipt = by_seal.get(seal_of(record))
+        if receipt is None:
+            found[record.id] = "no receipt for this question and these options"
+        elif receipt.letter != record.answer:
+            found[record.id] = f"answer {record.answer}, but {receipt.letter} was drawn"
+        elif receipt.letter != letter(receipt.id):
+            found[record.id] = f"the receipt of {receipt.id} holds another letter than its lot"
+    return found

@@ -1,0 +1,95 @@
+"""Records that are too much alike."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scaleqa.records.schema import Record
+from scaleqa.records.text import ngrams
+from tsim.embed import Embedder
+
+GRAM = 5
+LEXICAL_LIMIT = 0.30
+COSINE_LIMIT = {"dialogue": 0.93, "question": 0.93}
+ROWS = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two records and how much alike they are.
+
+    Attributes:
+        measure: What was compared and how.
+        one: The first id.
+        two: The second id.
+        value: 1 means the same.
+        limit: From here on they are near-duplicates.
+    """
+
+    measure: str
+    one: str
+    two: str
+    value: float
+    limit: float
+
+
+PARTS: dict[str, Callable[[Record], str]] = {
+    "dialogue": lambda record: record.text,
+    "question": lambda record: record.question,
+}
+
+
+def lexical_pairs(records: Sequence[Record], count: int) -> list[Pair]:
+    """Returns the closest pairs by shared five-word runs (Jaccard), for each part."""
+    out = []
+    for part, text in PARTS.items():
+        grams = [ngrams(text(record), GRAM) for record in records]
+        holders: dict[str, list[int]] = defaultdict(list)
+        for number, own in enumerate(grams):
+            for gram in own:
+                holders[gram].append(number)
+        shared: dict[tuple[int, int], int] = defaultdict(int)
+        for numbers in holders.values():
+            for place, a in enumerate(numbers):
+                for b in numbers[place + 1 :]:
+                    shared[a, b] += 1
+        values = {
+            pair: both / len(grams[pair[0]] | grams[pair[1]]) for pair, both in shared.items()
+        }
+        best = sorted(values, key=lambda pair: (-values[pair], pair))[:count]
+        out += [
+            _pair(f"{part}: shared five-word runs", records, pair, values[pair], LEXICAL_LIMIT)
+            for pair in best
+        ]
+    return out
+
+
+def embedding_pairs(records: Sequence[Record], embedder: Embedder, count: int) -> list[Pair]:
+    """Returns the closest pairs by cosine of meaning, for each part."""
+    out = []
+    for part, text in PARTS.items():
+        vectors = embedder.embed([text(record) for record in records])
+        found: list[tuple[float, int, int]] = []
+        for start in range(0, len(records), ROWS):
+            scores = vectors[start : start + ROWS] @ vectors.T
+            for row, values in enumerate(scores):
+                a = start + row
+                later = values[a + 1 :]
+                if len(later):
+                    b = int(later.argmax())
+                    found.append((float(later[b]), a, a + 1 + b))
+        found.sort(key=lambda item: (-item[0], item[1], item[2]))
+        out += [
+            _pair(f"{part}: cosine", records, (a, b), round(value, 4), COSINE_LIMIT[part])
+            for value, a, b in found[:count]
+        ]
+    return out
+
+
+def _pair(
+    measure: str, records: Sequence[Record], pair: tuple[int, int], value: float, limit: float
+) -> Pair:
+    one, two = (records[number].id for number in pair)
+    return Pair(measure=measure, one=one, two=two, value=float(np.round(value, 4)), limit=limit)

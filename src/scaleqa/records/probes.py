@@ -1,0 +1,88 @@
+"""Shortcut probes: what a reader could score without understanding anything.
+
+Each probe picks the option that looks right by one surface cue. Where several options tie, the
+point is split among them. Probes that do not see the dialogue must stay near chance.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scaleqa.records.schema import LETTERS, Record
+from scaleqa.records.text import share, words
+from scaleqa.stats import Interval, wilson
+from tsim.embed import Embedder
+
+Score = Callable[[Record], Sequence[float]]
+
+BLIND_LIMIT = 0.31
+SEEING_LIMIT = 0.40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What a surface cue would score.
+
+    Attributes:
+        name: The cue.
+        accuracy: Share of records it answers.
+        interval: Wilson's 95 % interval.
+        limit: What it may not exceed.
+    """
+
+    name: str
+    accuracy: float
+    interval: Interval
+    limit: float
+
+
+def lexical_probes(records: Sequence[Record]) -> list[Probe]:
+    """Probes that need words only."""
+    cues: tuple[tuple[str, Score, float], ...] = (
+        ("longest option", lambda r: [len(o) for o in r.options.as_list()], BLIND_LIMIT),
+        ("shortest option", lambda r: [-len(o) for o in r.options.as_list()], BLIND_LIMIT),
+        ("most words shared with the question", lambda r: _shares(r, r.question), BLIND_LIMIT),
+        ("most words shared with the dialogue", lambda r: _shares(r, r.text), SEEING_LIMIT),
+        (
+            "fewest words shared with the dialogue",
+            lambda r: [-s for s in _shares(r, r.text)],
+            SEEING_LIMIT,
+        ),
+    )
+    return [
+        _probe(name, records, [score(r) for r in records], limit) for name, score, limit in cues
+    ]
+
+
+def embedding_probes(records: Sequence[Record], embedder: Embedder) -> list[Probe]:
+    """Probes by similarity of meaning."""
+    count = len(records)
+    if not count:
+        return []
+    options = embedder.embed([option for r in records for option in r.options.as_list()])
+    options = options.reshape(count, len(LETTERS), -1)
+    out = []
+    for name, texts, limit in (
+        ("option most similar to the question", [r.question for r in records], BLIND_LIMIT),
+        ("option most similar to the dialogue", [r.text for r in records], SEEING_LIMIT),
+    ):
+        scores = np.einsum("nod,nd->no", options, embedder.embed(texts))
+        out.append(_probe(name, records, scores.tolist(), limit))
+    return out
+
+
+def _shares(record: Record, text: str) -> list[float]:
+    pool = words(text)
+    return [share(option, pool) for option in record.options.as_list()]
+
+
+def _probe(
+    name: str, records: Sequence[Record], scores: Sequence[Sequence[float]], limit: float
+) -> Probe:
+    points = 0.0
+    for record, row in zip(records, scores, strict=True):
+        tied = [letter for letter, s in zip(LETTERS, row, strict=True) if s == max(row)]
+        points += (record.answer in tied) / len(tied)
+    accuracy = points / len(records) if records else 0.0
+    return Probe(name=name, accuracy=accuracy, interval=wilson(points, len(records)), limit=limit)

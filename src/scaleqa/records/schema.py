@@ -1,0 +1,124 @@
+"""What a record is."""
+
+import re
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+SPLITS = ("s1", "s2")
+DOMAINS = (
+    "CS-Software",
+    "Network-Hardware",
+    "Finance",
+    "Legal",
+    "Biomed",
+    "Engineering",
+    "Biz-Ops",
+    "Social-Personal",
+    "Game-Novel",
+    "Daily-Life",
+)
+LETTERS = ("A", "B", "C", "D")
+CELL = 150
+
+Letter = Literal["A", "B", "C", "D"]
+StressLabel = Literal["state_overwrite", "long_range_bridge", "constraint_trap"]
+ID = re.compile(r"(?P<split>[^:]+):(?P<domain>.+)-(?P<number>\d{3,})")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class DialogueTurn(_Strict):
+    """One turn of a record's dialogue."""
+
+    role: Literal["user", "model"]
+    content: str = Field(min_length=1)
+
+
+class Options(_Strict):
+    """The four options."""
+
+    A: str = Field(min_length=1)
+    B: str = Field(min_length=1)
+    C: str = Field(min_length=1)
+    D: str = Field(min_length=1)
+
+    def as_list(self) -> list[str]:
+        """The options in order."""
+        return [self.A, self.B, self.C, self.D]
+
+
+class Stress(_Strict):
+    """What makes the record hard."""
+
+    labels: list[StressLabel] = Field(min_length=1)
+    primary: StressLabel
+
+
+class Record(_Strict):
+    """A dialogue in which a local rule becomes binding, and a request that depends on it.
+
+    Attributes:
+        id: `split:Domain-NNN`.
+        split: Half of the dataset.
+        domain: One of ten.
+        dialogue: Alternating turns, the user first.
+        question: An ordinary request for a decision.
+        options: What could be done.
+        answer: The letter of the only right option.
+        evidence: Indices of the fewest turns that decide the answer.
+        reasoning: Which local fact holds and why the answer follows.
+        stress: What makes it hard.
+    """
+
+    id: str
+    split: str
+    domain: str
+    dialogue: list[DialogueTurn] = Field(min_length=1)
+    question: str = Field(min_length=1)
+    options: Options
+    answer: Letter
+    evidence: list[int] = Field(min_length=1)
+    reasoning: str = Field(min_length=1)
+    stress: Stress
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        match = ID.fullmatch(self.id)
+        if not match:
+            raise ValueError(f"id {self.id!r} is not split:Domain-NNN")
+        if (match["split"], match["domain"]) != (self.split, self.domain):
+            raise ValueError(f"id {self.id!r} does not name {self.split} and {self.domain}")
+        roles = [turn.role for turn in self.dialogue]
+        if roles != [("user", "model")[n % 2] for n in range(len(roles))]:
+            raise ValueError("roles do not alternate, the user first")
+        if self.evidence != sorted(set(self.evidence)):
+            raise ValueError(f"evidence {self.evidence} is not ascending")
+        if not 0 <= self.evidence[0] <= self.evidence[-1] < len(self.dialogue):
+            raise ValueError(f"evidence {self.evidence} is outside the {len(self.dialogue)} turns")
+        if len({option.strip().lower() for option in self.options.as_list()}) != len(LETTERS):
+            raise ValueError("two options are the same")
+        if self.stress.primary not in self.stress.labels:
+            raise ValueError("the primary stress label is not among the labels")
+        return self
+
+    @property
+    def cell(self) -> str:
+        """Split and domain together."""
+        return f"{self.split}:{self.domain}"
+
+    @property
+    def evidence_turns(self) -> list[str]:
+        """The texts that decide the answer."""
+        return [self.dialogue[index].content for index in self.evidence]
+
+    @property
+    def text(self) -> str:
+        """The dialogue as one text."""
+        return "\n".join(turn.content for turn in self.dialogue)
+
+    def option(self, letter: str) -> str:
+        """The option of a letter."""
+        return self.options.as_list()[LETTERS.index(letter)]

@@ -1,0 +1,70 @@
+"""Words, n-grams, names and codes: what the checks of records look at."""
+
+import re
+from collections.abc import Iterable
+
+WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9'’-]*")
+CODE = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9-]{4,}")
+# Numbers with a unit or an ordinal ending are amounts, not names.
+AMOUNT = re.compile(
+    r"\d+([.-]\d+)*-?(st|nd|rd|th|am|pm|k|m|x|h|hr|hrs|min|mins|gb|mb|tb|kg|g|mg|mm|cm|ml|l|v|w|kw|"
+    r"kwh|c|f|km|ft|hz|khz|mhz|ghz|bar|psi|s|day|days|week|weeks|month|months|year|years|hour|"
+    r"minute|page|metre|meter|litre|euro|percent|person|seat|volt|watt|turn|point|man|inch)?"
+)
+SENTENCE = re.compile(r"(?<=[.!?:;\n])\s+|[\"“”()\[\]]|\s[–—-]\s")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, lower case."""
+    return [word.lower() for word in WORD.findall(text)]
+
+
+def ngrams(text: str, size: int) -> set[str]:
+    """The runs of that many words."""
+    found = words(text)
+    return {" ".join(found[i : i + size]) for i in range(len(found) - size + 1)}
+
+
+def share(of: str, within: Iterable[str]) -> float:
+    """The share of a text's longer words that also stand elsewhere."""
+    pool = set(within)
+    content = [word for word in words(of) if len(word) > 2]
+    return sum(word in pool for word in content) / len(content) if content else 0.0
+
+
+def names(text: str, common: frozenset[str]) -> set[str]:
+    """Capitalised words that are not common ones, and codes of letters and digits."""
+    found = set()
+    for sentence in SENTENCE.split(text):
+        for place, word in enumerate(WORD.findall(sentence)):
+            low = re.sub(r"['’]s$", "", word).lower()
+            if CODE.fullmatch(low):
+                if not AMOUNT.fullmatch(low):
+                    found.add(low)
+            elif place and word[0].isupper() and not word.isupper() and low not in common:
+                found.add(low)
+    return found
+
+
+# Written with a capital, but nobody's name.
+CALENDAR = frozenset(
+    f"{day}{ending}"
+    for day in (
+        "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs "
+        "fri sat sun january february march april may june july august september october november "
+        "december jan feb mar apr jun jul aug sep sept oct nov dec christmas easter"
+    ).split()
+    for ending in ("", "s")
+)
+TITLES = frozenset("mr mrs ms dr grandma grandpa grandad granny nan nana auntie".split())
+
+
+def common_words(texts: Iterable[str], least: int = 3) -> frozenset[str]:
+    """Words that a collection also writes in lower case, in at least that many texts."""
+    counts: dict[str, int] = {}
+    for text in texts:
+        lowered = {w for w in WORD.findall(text) if w[0].islower()}
+        for word in lowered:
+            key = word.lower()
+            counts[key] = counts.get(key, 0) + 1
+    return CALENDAR | TITLES | {word for word, count in counts.items() if count >= least}

@@ -1,0 +1,221 @@
+"""Is a set of records what it says it is?
+
+Critical findings break the benchmark; warnings ask for a look. Nothing here changes a record.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from scaleqa.records.draw import Receipt, mismatches
+from scaleqa.records.duplicates import Pair, embedding_pairs, lexical_pairs
+from scaleqa.records.load import BadLine
+from scaleqa.records.probes import Probe, embedding_probes, lexical_probes
+from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Record
+from scaleqa.records.text import common_words, names
+from tsim import tokens
+from tsim.embed import Embedder
+
+MEMORY_PROBE = re.compile(
+    r"\b(earlier|previously|last time|remember|recall|as (we )?(discussed|agreed|mentioned)|"
+    r"(i|we|you) (said|told|mentioned|discussed)|did (i|we|you) (say|tell|mention|agree)|"
+    r"our policy says)\b",
+    re.IGNORECASE,
+)
+CATCH_ALL = re.compile(
+    r"\b(all|none|both|neither) of (the|these|them)\b|\ball three\b", re.IGNORECASE
+)
+TURNS = (5, 10)
+WORDS = (70, 165)
+OPTION_WORDS = 26
+REUSED_NAME = 3
+CLOSEST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something wrong with a record, or with the set."""
+
+    code: str
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a validation found.
+
+    Attributes:
+        records: Records read.
+        critical: Findings that break the benchmark.
+        warnings: Findings that ask for a look.
+        labels: How often each letter is right.
+        evidence_sizes: How many records need that many turns.
+        probes: Shortcut probes.
+        closest: The closest pairs by each measure.
+    """
+
+    records: int
+    critical: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    evidence_sizes: dict[str, int] = field(default_factory=dict)
+    probes: list[Probe] = field(default_factory=list)
+    closest: list[Pair] = field(default_factory=list)
+
+
+def validate(
+    records: Sequence[Record],
+    *,
+    bad: Iterable[BadLine] = (),
+    receipts: Sequence[Receipt] | None = None,
+    embedder: Embedder | None = None,
+    release: bool = False,
+) -> Report:
+    """Checks records one by one and as a set.
+
+    Args:
+        records: What could be read.
+        bad: What could not.
+        receipts: Receipts of the draw, where there are any.
+        embedder: Used for similarity of meaning; left out if None.
+        release: Whether the set claims to be the whole dataset: then its balance is checked too.
+    """
+    critical = [
+        Finding(code="schema", where=f"{line.source}:{line.line}", message=line.problem)
+        for line in bad
+    ]
+    warnings: list[Finding] = []
+    for record in records:
+        critical += _wording(record)
+        warnings += _lengths(record)
+    critical += _ids(records)
+    if receipts is not None:
+        critical += [
+            Finding(code="receipt", where=where, message=problem)
+            for where, problem in mismatches(records, receipts).items()
+        ]
+    if release:
+        critical += _balance(records)
+    probes = lexical_probes(records)
+    closest = lexical_pairs(records, CLOSEST)
+    if embedder:
+        probes += embedding_probes(records, embedder)
+        closest += embedding_pairs(records, embedder, CLOSEST)
+    critical += [
+        Finding(code="near-duplicate", where=f"{p.one} {p.two}", message=f"{p.measure} {p.value}")
+        for p in closest
+        if p.value >= p.limit
+    ]
+    warnings += [
+        Finding(code="shortcut", where="set", message=f"{p.name}: {p.accuracy:.3f} > {p.limit}")
+        for p in probes
+        if len(records) >= 100 and p.accuracy > p.limit
+    ]
+    warnings += _reused_names(records)
+    return Report(
+        records=len(records),
+        critical=critical,
+        warnings=warnings,
+        labels={letter: sum(r.answer == letter for r in records) for letter in LETTERS},
+        evidence_sizes={
+            str(size): count
+            for size, count in sorted(Counter(len(r.evidence) for r in records).items())
+        },
+        probes=probes,
+        closest=closest,
+    )
+
+
+def _wording(record: Record) -> list[Finding]:
+    found = []
+    probe = MEMORY_PROBE.search(record.question)
+    if probe:
+        found.append(
+            Finding(
+                code="memory-probe",
+                where=record.id,
+                message=f"the question says {probe.group(0)!r}: it asks for a memory",
+            )
+        )
+    found += [
+        Finding(code="catch-all", where=record.id, message=f"option {option!r}")
+        for option in record.options.as_list()
+        if CATCH_ALL.search(option)
+    ]
+    repeated = [t for t, n in Counter(turn.content for turn in record.dialogue).items() if n > 1]
+    if set(repeated) & set(record.evidence_turns):
+        found.append(
+            Finding(
+                code="evidence",
+                where=record.id,
+                message="an evidence turn stands twice in the dialogue and cannot be told apart",
+            )
+        )
+    return found
+
+
+def _lengths(record: Record) -> list[Finding]:
+    turns, words = len(record.dialogue), len(record.text.split())
+    longest = max(len(option.split()) for option in record.options.as_list())
+    checks = (
+        (TURNS[0] <= turns <= TURNS[1], f"{turns} turns, expected {TURNS[0]} to {TURNS[1]}"),
+        (WORDS[0] <= words <= WORDS[1], f"{words} words, expected {WORDS[0]} to {WORDS[1]}"),
+        (longest <= OPTION_WORDS, f"an option of {longest} words"),
+        (len(record.evidence) <= len(LETTERS) - 1, f"{len(record.evidence)} evidence turns"),
+    )
+    return [
+        Finding(code="length", where=record.id, message=message) for ok, message in checks if not ok
+    ]
+
+
+def _ids(records: Sequence[Record]) -> list[Finding]:
+    found = []
+    for record_id, count in Counter(record.id for record in records).items():
+        if count > 1:
+            found.append(Finding(code="id", where=record_id, message=f"stands {count} times"))
+    for record in records:
+        if record.split not in SPLITS or record.domain not in DOMAINS:
+            found.append(Finding(code="id", where=record.id, message="unknown split or domain"))
+    return found
+
+
+def _balance(records: Sequence[Record]) -> list[Finding]:
+    found = []
+    by_cell: dict[str, Counter[str]] = defaultdict(Counter)
+    for record in records:
+        by_cell[record.cell][record.answer] += 1
+    for cell in (f"{split}:{domain}" for split in SPLITS for domain in DOMAINS):
+        counts = [by_cell[cell][letter] for letter in LETTERS]
+        if sum(counts) != CELL or not set(counts) <= {CELL // 4, CELL // 4 + 1}:
+            found.append(
+                Finding(
+                    code="balance",
+                    where=cell,
+                    message=f"{sum(counts)} records with letters {counts}, expected {CELL} with "
+                    f"{CELL // 4} or {CELL // 4 + 1} of each",
+                )
+            )
+    return found
+
+
+def _reused_names(records: Sequence[Record]) -> list[Finding]:
+    """Names in questions or dialogues of several records; anchors must be unique."""
+    common = common_words(f"{r.question}\n{r.text}" for r in records)
+    holders: dict[str, list[str]] = defaultdict(list)
+    for record in records:
+        for name in names(f"{record.question}\n{record.text}", common):
+            holders[name].append(record.id)
+    return [
+        Finding(
+            code="name-reused", where=" ".join(ids[:4]), message=f"{name} in {len(ids)} records"
+        )
+        for name, ids in sorted(holders.items(), key=lambda item: (-len(item[1]), item[0]))
+        if len(ids) >= REUSED_NAME
+    ]
+
+
+def dialogue_tokens(record: Record) -> int:
+    """Benchmark tokens of a record's dialogue."""
+    return tokens.from_words(sum(len(turn.content.split()) for turn in record.dialogue))

@@ -1,0 +1,5 @@
+"""Statistics: pure and seeded."""
+
+from scaleqa.stats.intervals import Interval, wilson
+
+__all__ = ["Interval", "wilson"]
