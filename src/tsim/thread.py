@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Tools
+from tsim.engine import Engine, Tools, ViewHits
 from tsim.errors import InputError
 from tsim.presets import Preset
 from tsim.state import Changes, Counters
@@ -107,6 +107,12 @@ class Thread:
             for one in found
         ]
         return fit(hits, budget)
+
+    def views(self, query: str) -> ViewHits:
+        """Tells which episodes each view leads to, before ranking: for diagnostics."""
+        vector = self._embedder.embed_query(query)
+        with self._lock:
+            return self._current().views(vector)
 
     def context(self, query: str, *, budget: int = CONTEXT_BUDGET) -> str:
         """Writes the episodes that bear on a query as text for a prompt, within the budget."""

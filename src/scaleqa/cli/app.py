@@ -2,7 +2,7 @@
 
 import typer
 
-from scaleqa.cli import data, noise, quickstart
+from scaleqa.cli import build, data, noise, quickstart, retrieve
 from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run
 
@@ -13,6 +13,8 @@ app = typer.Typer(
     help="A benchmark of memory for endless conversations.\n\nExample: scaleqa quickstart",
 )
 app.command()(quickstart.quickstart)
+app.command()(build.build)
+app.command()(retrieve.retrieve)
 app.add_typer(data.app, name="data")
 app.add_typer(noise.app, name="noise")
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tsim.assemble import WindowSettings, window
-from tsim.engine.protocol import Found, Tools
+from tsim.engine.protocol import Found, Tools, ViewHits
 from tsim.index import Rows
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import DriftSettings, advance, refill
@@ -150,6 +151,19 @@ class EpisodeEngine:
             for one in ranked
         ]
 
+    def views(self, query: Vector) -> ViewHits:
+        """Tells where each view leads, before anything is ranked."""
+        settings = self.settings.rank
+        raw = best(self._raw.scores(query), settings.k_raw)
+        summaries = best(self._summaries.scores(query), settings.k_summary)
+        clusters = self._clusters.search(query, settings.k_cluster)
+        members = (e for cluster, _ in clusters for e in self._clusters.members(cluster))
+        return ViewHits(
+            raw=frozenset(self._turn_episodes[place] for place in raw),
+            summary=frozenset(self._closed[place] for place in summaries),
+            cluster=frozenset(members),
+        )
+
     def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
         """Removes turns; their episodes are summarised anew, their clusters described anew."""
         gone = set(turns)
@@ -239,33 +253,33 @@ class EpisodeEngine:
 
     def _expand(self, cluster: int, summary: Vector) -> tuple[int, ...]:
         """The members of a cluster that are closest to the query."""
-        members = self._clusters.members(cluster)
-        near = summary[[self._summary_place[episode] for episode in members]]
-        return tuple(members[p] for p, _ in _top(near, self.settings.rank.cluster_episodes))
+        members = np.array(self._clusters.members(cluster))
+        near = summary[self._places(members)]
+        top = _top(near, self.settings.rank.cluster_episodes)
+        return tuple(int(members[place]) for place, _ in top)
 
     def _relatives(self, seeds: Sequence[int], summary: Vector) -> list[Seed]:
         """Each seed's similarity with the query, and its closest companions in its clusters."""
-        closed = [seed for seed in seeds if seed in self._summary_place]
-        kin = {
-            seed: {m for c in self._clusters.of(seed) for m in self._clusters.members(c)} - {seed}
-            for seed in closed
-        }
-        others = sorted(set().union(*kin.values()))
-        rows = self._summaries.take([self._summary_place[episode] for episode in others])
-        places = [self._summary_place[seed] for seed in closed]
         found = []
-        for number, seed in enumerate(closed):
-            own = [place for place, episode in enumerate(others) if episode in kin[seed]]
-            near = np.vecdot(rows[own], self._summaries[places[number]])
-            top = _top(near, self.settings.rank.seed_relatives)
-            found.append(
-                Seed(
-                    episode=seed,
-                    similarity=float(summary[places[number]]),
-                    related=tuple((others[own[place]], s) for place, s in top),
-                )
+        for seed in seeds:
+            place = self._summary_place.get(seed)
+            if place is None:
+                continue
+            kin = np.unique(
+                np.concatenate([self._clusters.members(c) for c in self._clusters.of(seed)])
             )
+            kin = kin[kin != seed]
+            near = np.vecdot(self._summaries.take(self._places(kin)), self._summaries[place])
+            top = _top(near, self.settings.rank.seed_relatives)
+            related = tuple((int(kin[p]), s) for p, s in top)
+            found.append(Seed(episode=seed, similarity=float(summary[place]), related=related))
         return found
+
+    def _places(self, episodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The summary rows of closed episodes."""
+        if self._closed[-1] == len(self._closed) - 1:  # nothing was ever removed
+            return episodes
+        return np.array([self._summary_place[int(e)] for e in episodes], dtype=np.int64)
 
     def _neighbours(self, episode: int, steps: int) -> list[int]:
         episodes = [*self._closed, *self._turn_episodes[-1:]]

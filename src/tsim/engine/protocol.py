@@ -32,6 +32,15 @@ class Found:
     why: Why
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewHits:
+    """The episodes that each view leads to, for diagnostics."""
+
+    raw: frozenset[int]
+    summary: frozenset[int]
+    cluster: frozenset[int]
+
+
 class Engine(Protocol):
     """One thread's working state.
 
@@ -65,6 +74,10 @@ class Engine(Protocol):
 
     def search(self, query: Vector, count: int | None) -> list[Found]:
         """Returns the best spans, best first."""
+        ...
+
+    def views(self, query: Vector) -> ViewHits:
+        """Tells where each view leads, before anything is ranked."""
         ...
 
     def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:

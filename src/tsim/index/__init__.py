@@ -1,5 +1,6 @@
-"""Exact cosine search over a thread's vectors."""
+"""Exact search over a thread: by meaning and by words."""
 
+from tsim.index.postings import Postings, terms
 from tsim.index.rows import Rows
 
-__all__ = ["Rows"]
+__all__ = ["Postings", "Rows", "terms"]

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from tsim.vectors import Vector, Vectors
 
@@ -73,7 +74,7 @@ class Rows:
         del self._blocks[-(-place // BLOCK) :]
         self.extend(rest)
 
-    def take(self, places: Sequence[int]) -> Vectors:
+    def take(self, places: Sequence[int] | npt.NDArray[np.int64]) -> Vectors:
         """Copies some rows into a matrix."""
         wanted = np.asarray(places, dtype=np.int64)
         out = np.empty((len(wanted), self.dimension), dtype=np.float32)

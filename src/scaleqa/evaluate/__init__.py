@@ -1,0 +1,5 @@
+"""Measuring systems on packages."""
+
+from scaleqa.evaluate.retrieve import Diagnosis, diagnose
+
+__all__ = ["Diagnosis", "diagnose"]

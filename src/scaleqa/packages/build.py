@@ -1,0 +1,192 @@
+"""The runtime builder: records and noise become flat threads of a target length.
+
+*Full corpus*, if the selected truth fits the target: all truth in one thread, noise fills the rest.
+*Length-batched* otherwise: records by descending length, then id, each into the fullest batch that
+still has room, batches of `truth_cap` × target; noise fills each. *Evidence only* for target 0: the
+truth alone. Every random choice takes a seed that is written down.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from scaleqa.errors import DataError
+from scaleqa.noise import Dialogue
+from scaleqa.packages.mix import blocks as mix_blocks
+from scaleqa.packages.mix import braid as mix_braid
+from scaleqa.packages.package import Block, Package, Query, StreamTurn
+from scaleqa.records import Record
+from scaleqa.records.card import fingerprint
+from tsim import tokens
+
+VERSION = 1
+KILO = 1000
+Mix = Literal["blocks", "braid"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildSettings:
+    """What a thread is built with.
+
+    Attributes:
+        target: Length in benchmark tokens; 0 for the truth alone.
+        truth_cap: Share of the target that truth may take when it is batched.
+        noise_seed: Orders the noise.
+        mix_seed: Orders truth and noise in the thread.
+        mix: Whole dialogues one after another, or interleaved turn by turn.
+    """
+
+    target: int
+    truth_cap: float = 0.82
+    noise_seed: int = 13
+    mix_seed: int = 17
+    mix: Mix = "blocks"
+
+
+def parse_target(text: str) -> int:
+    """Reads a length: a number, or one with k or M.
+
+    Raises:
+        DataError: It is neither.
+    """
+    scale = {"k": KILO, "m": KILO * KILO}.get(text[-1:].lower(), 1)
+    digits = text[:-1] if scale > 1 else text
+    if not digits.isdigit():
+        raise DataError(f"{text!r} is no length; write tokens as 0, 5000, 16k, 128k or 1M")
+    return int(digits) * scale
+
+
+def build(
+    records: Sequence[Record], noise: Sequence[Dialogue], settings: BuildSettings
+) -> list[Package]:
+    """Builds the packages of a setting.
+
+    Raises:
+        DataError: A record does not fit a batch, or there is too little noise; the message says how
+            much is missing.
+    """
+    if not records:
+        raise DataError("there are no records to build from")
+    if not 0 < settings.truth_cap <= 1:
+        raise DataError(f"truth cap {settings.truth_cap} is not between 0 and 1")
+    ordered = sorted(records, key=lambda record: (-_tokens(record), record.id))
+    truth = sum(_tokens(record) for record in ordered)
+    if settings.target == 0:
+        regime, batches = "evidence-only", [ordered]
+    elif truth <= settings.target:
+        regime, batches = "full-corpus", [ordered]
+    else:
+        regime, batches = "length-batched", _batch(ordered, settings)
+    described = {
+        "builder": VERSION,
+        "regime": regime,
+        **asdict(settings),
+        "records_sha256": fingerprint(sorted(records, key=lambda record: record.id)),
+    }
+    return [
+        _package(number, batch, noise, settings, described)
+        for number, batch in enumerate(batches, 1)
+    ]
+
+
+def _tokens(record: Record) -> int:
+    return tokens.from_words(sum(len(turn.content.split()) for turn in record.dialogue))
+
+
+def _batch(ordered: Sequence[Record], settings: BuildSettings) -> list[list[Record]]:
+    """Best fit: each record goes where it leaves the least room."""
+    capacity = int(settings.truth_cap * settings.target)
+    batches: list[list[Record]] = []
+    room: list[int] = []
+    for record in ordered:
+        size = _tokens(record)
+        if size > capacity:
+            raise DataError(
+                f"{record.id} has {size} tokens, a batch holds {capacity}; choose a longer target"
+            )
+        fitting = [number for number, left in enumerate(room) if left >= size]
+        if fitting:
+            chosen = min(fitting, key=lambda number: (room[number], number))
+        else:
+            chosen = len(batches)
+            batches.append([])
+            room.append(capacity)
+        batches[chosen].append(record)
+        room[chosen] -= size
+    return batches
+
+
+def _package(
+    number: int,
+    records: Sequence[Record],
+    noise: Sequence[Dialogue],
+    settings: BuildSettings,
+    described: dict[str, Any],
+) -> Package:
+    wanted = max(0, settings.target - sum(_tokens(record) for record in records))
+    filler = _fill(noise, wanted, settings.noise_seed, number) if settings.target else []
+    records = sorted(records, key=lambda record: record.id)
+    dialogues = [[turn.content for turn in record.dialogue] for record in records]
+    dialogues += [list(dialogue.turns) for dialogue in filler]
+    rng = random.Random(f"mix:{settings.mix_seed}:{number}")
+    order = (mix_braid if settings.mix == "braid" else mix_blocks)(
+        [len(turns) for turns in dialogues], rng
+    )
+    places: list[list[int]] = [[] for _ in dialogues]
+    stream = []
+    for place, dialogue in enumerate(order):
+        turn = len(places[dialogue])
+        role = ("user", "model")[turn % 2]
+        stream.append(StreamTurn(id=place, role=role, text=dialogues[dialogue][turn]))
+        places[dialogue].append(place)
+    sources = [record.id for record in records] + [dialogue.id for dialogue in filler]
+    found = [
+        Block(source=source, turns=tuple(turns))
+        for source, turns in zip(sources, places, strict=True)
+    ]
+    return Package(
+        name=f"batch-{number:02d}",
+        stream=tuple(stream),
+        queries=tuple(
+            _query(record, turns) for record, turns in zip(records, places, strict=False)
+        ),
+        truth=tuple(found[: len(records)]),
+        noise=tuple(found[len(records) :]),
+        settings=described,
+    )
+
+
+def _fill(noise: Sequence[Dialogue], wanted: int, seed: int, batch: int) -> list[Dialogue]:
+    """Takes noise in seeded order until the target is reached, never beyond it."""
+    order = sorted(noise, key=lambda dialogue: dialogue.id)
+    random.Random(f"noise:{seed}:{batch}").shuffle(order)
+    chosen: list[Dialogue] = []
+    left = wanted
+    for dialogue in order:
+        if dialogue.tokens <= left:
+            chosen.append(dialogue)
+            left -= dialogue.tokens
+    smallest = min((dialogue.tokens for dialogue in order), default=0)
+    if left > max(smallest, wanted // 100) and len(chosen) == len(order):
+        have = sum(dialogue.tokens for dialogue in order)
+        raise DataError(
+            f"batch {batch} needs {wanted} tokens of noise and the pool has {have}: {left} are "
+            "missing; give a larger pool with --noise, or choose a shorter target"
+        )
+    return chosen
+
+
+def _query(record: Record, turns: Sequence[int]) -> Query:
+    labels = [label for label in record.stress.labels if label != record.stress.primary]
+    return Query(
+        id=record.id,
+        question=record.question,
+        options=record.options.model_dump(),
+        answer=record.answer,
+        evidence=tuple(turns[index] for index in record.evidence),
+        domain=record.domain,
+        split=record.split,
+        stress=(record.stress.primary, *labels),
+        reasoning=record.reasoning,
+    )

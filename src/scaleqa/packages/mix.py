@@ -1,0 +1,50 @@
+"""In which order the turns of many dialogues stand in one thread.
+
+Both functions take the dialogues' lengths and return, for each place of the thread, whose next turn
+stands there. Turns of a dialogue always keep their order.
+"""
+
+import random
+from collections.abc import Sequence
+
+ACTIVE = 4
+MOST_GAP = 12
+
+
+def blocks(lengths: Sequence[int], rng: random.Random) -> list[int]:
+    """Whole dialogues one after another, in random order."""
+    order = list(range(len(lengths)))
+    rng.shuffle(order)
+    return [dialogue for dialogue in order for _ in range(lengths[dialogue])]
+
+
+def braid(lengths: Sequence[int], rng: random.Random) -> list[int]:
+    """Interleaved: a few dialogues run at once and take turns, none silent for long.
+
+    At most four dialogues are active. One that has been silent for twelve places less the number of
+    active ones speaks next, so that between two turns of a dialogue stand fewer than twelve others.
+    """
+    waiting = list(range(len(lengths)))
+    rng.shuffle(waiting)
+    waiting.reverse()
+    left = list(lengths)
+    active: list[int] = []
+    silent: dict[int, int] = {}
+    order: list[int] = []
+    while waiting or active:
+        while waiting and len(active) < ACTIVE:
+            fresh = waiting.pop()
+            active.append(fresh)
+            silent[fresh] = 0
+        overdue = [one for one in active if silent[one] >= MOST_GAP - ACTIVE and order.count(one)]
+        speaker = (
+            max(overdue, key=lambda one: (silent[one], -one)) if overdue else rng.choice(active)
+        )
+        order.append(speaker)
+        left[speaker] -= 1
+        for one in active:
+            silent[one] += 1
+        silent[speaker] = 0
+        if not left[speaker]:
+            active.remove(speaker)
+    return order

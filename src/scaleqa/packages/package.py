@@ -1,0 +1,184 @@
+"""A package: one flat thread, its questions, and where everything came from."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from scaleqa.errors import DataError
+from tsim import tokens
+
+STREAM = "stream.jsonl"
+QUERIES = "EVALUATION_QUERIES.jsonl"
+TRUTH = "GROUND_TRUTH_HISTORY.jsonl"
+NOISE = "NOISE.jsonl"
+IDS = "selected_ids.json"
+STATS = "stats.json"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTurn:
+    """A turn of the thread: all that a system is told."""
+
+    id: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question about the thread.
+
+    Attributes:
+        id: The record's id.
+        question: What is asked.
+        options: The four options.
+        answer: The right letter.
+        evidence: Ids of the turns that decide it.
+        domain: The record's domain.
+        split: The record's split.
+        stress: The record's stress labels, the primary one first.
+        reasoning: Why the answer is right.
+    """
+
+    id: str
+    question: str
+    options: dict[str, str]
+    answer: str
+    evidence: tuple[int, ...]
+    domain: str
+    split: str
+    stress: tuple[str, ...]
+    reasoning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A dialogue and the turns of the thread that it became."""
+
+    source: str
+    turns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """One thread with its questions.
+
+    Attributes:
+        name: Its directory's name.
+        stream: The thread.
+        queries: The questions, in the order they are asked.
+        truth: Where each record's dialogue went.
+        noise: Where each noise dialogue went.
+        settings: What it was built with.
+    """
+
+    name: str
+    stream: tuple[StreamTurn, ...]
+    queries: tuple[Query, ...]
+    truth: tuple[Block, ...]
+    noise: tuple[Block, ...]
+    settings: Mapping[str, Any]
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Counts of what is in the thread."""
+        words = [len(turn.text.split()) for turn in self.stream]
+        own = {turn for block in self.truth for turn in block.turns}
+        truth = sum(words[turn] for turn in own)
+        return {
+            "turns": len(self.stream),
+            "tokens": tokens.from_words(sum(words)),
+            "truth_tokens": tokens.from_words(truth),
+            "noise_tokens": tokens.from_words(sum(words) - truth),
+            "queries": len(self.queries),
+            "truth_dialogues": len(self.truth),
+            "noise_dialogues": len(self.noise),
+        }
+
+
+def write_packages(packages: Sequence[Package], out: Path) -> None:
+    """Writes packages, a directory each.
+
+    Raises:
+        DataError: The directory holds something already.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise DataError(f"{out} is not empty; name a new directory, or remove it first")
+    for package in packages:
+        directory = out / package.name
+        directory.mkdir(parents=True)
+        files = {
+            STREAM: _lines(asdict(turn) for turn in package.stream),
+            QUERIES: _lines(asdict(query) for query in package.queries),
+            TRUTH: _lines(asdict(block) for block in package.truth),
+            NOISE: _lines(asdict(block) for block in package.noise),
+            IDS: _document([query.id for query in package.queries]),
+            STATS: _document(package.stats),
+        }
+        for name, content in files.items():
+            (directory / name).write_bytes(content)
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        manifest = {"name": package.name, "settings": package.settings, "sha256": hashes}
+        (directory / MANIFEST).write_bytes(_document(manifest))
+
+
+def load_packages(path: Path) -> list[Package]:
+    """Reads a package, or all packages in a directory, checking every hash.
+
+    Raises:
+        DataError: There is none, or a file was changed.
+    """
+    if (path / MANIFEST).is_file():
+        return [_load(path)]
+    found = sorted(p.parent for p in path.glob(f"*/{MANIFEST}")) if path.is_dir() else []
+    if not found:
+        raise DataError(f"{path} holds no package; make one with: scaleqa build --out {path}")
+    return [_load(directory) for directory in found]
+
+
+def _load(directory: Path) -> Package:
+    manifest = json.loads((directory / MANIFEST).read_bytes())
+    contents = {}
+    for name, expected in manifest["sha256"].items():
+        try:
+            contents[name] = (directory / name).read_bytes()
+        except FileNotFoundError:
+            raise DataError(f"{directory / name} is missing; build the package again") from None
+        found = hashlib.sha256(contents[name]).hexdigest()
+        if found != expected:
+            raise DataError(
+                f"{directory / name} has sha256 {found}, the manifest says {expected}: it was "
+                "changed after it was built; build the package again"
+            )
+    queries = [
+        Query(**{**row, "evidence": tuple(row["evidence"]), "stress": tuple(row["stress"])})
+        for row in _rows(contents[QUERIES])
+    ]
+    return Package(
+        name=manifest["name"],
+        stream=tuple(StreamTurn(**row) for row in _rows(contents[STREAM])),
+        queries=tuple(queries),
+        truth=_blocks(contents[TRUTH]),
+        noise=_blocks(contents[NOISE]),
+        settings=manifest["settings"],
+    )
+
+
+def _blocks(content: bytes) -> tuple[Block, ...]:
+    return tuple(Block(source=row["source"], turns=tuple(row["turns"])) for row in _rows(content))
+
+
+def _rows(content: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def _document(value: Any) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()

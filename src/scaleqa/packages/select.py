@@ -1,0 +1,37 @@
+"""A smaller set with the same make-up."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from scaleqa.errors import DataError
+from scaleqa.records import Record
+
+
+def subset(records: Sequence[Record], count: int, seed: int) -> list[Record]:
+    """Chooses records so that domains, letters and splits are as even as the number allows.
+
+    One record at a time, from the stratum (domain, letter, split) whose domain, then letter, then
+    split has been chosen least; the seed decides among equals and within a stratum.
+
+    Raises:
+        DataError: More are asked for than there are.
+    """
+    if not 1 <= count <= len(records):
+        raise DataError(f"a subset of {count} was asked for; there are {len(records)} records")
+    rng = random.Random(f"subset:{seed}")
+    strata: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    for record in sorted(records, key=lambda r: r.id):
+        strata[record.domain, record.answer, record.split].append(record)
+    for members in strata.values():
+        rng.shuffle(members)
+    keys = sorted(strata)
+    rng.shuffle(keys)
+    taken: Counter[str] = Counter()
+    chosen: list[Record] = []
+    while len(chosen) < count:
+        open_keys = (key for key in keys if strata[key])
+        best = min(open_keys, key=lambda key: tuple(taken[part] for part in (*key, "".join(key))))
+        taken.update((*best, "".join(best)))
+        chosen.append(strata[best].pop())
+    return sorted(chosen, key=lambda record: record.id)

@@ -1,0 +1,44 @@
+"""Standard RAG: one vector a turn, the five nearest."""
+
+from collections.abc import Mapping, Sequence
+
+from scaleqa.packages import StreamTurn
+from scaleqa.systems.flat import FlatSystem
+from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
+from scaleqa.systems.registry import take
+from tsim.index import Rows
+from tsim.vectors import best
+
+
+class StandardRag(FlatSystem):
+    """Dense retrieval of single turns."""
+
+    def __init__(self, tools: Tools, k: int) -> None:
+        """Starts empty."""
+        super().__init__()
+        self._embedder = tools.embedder
+        self._k = k
+        self._ids: list[int] = []
+        self._rows = Rows(tools.embedder.dimension)
+
+    def index(self, turns: Sequence[StreamTurn]) -> None:
+        """Embeds new turns."""
+        self._ids += [turn.id for turn in turns]
+        self._rows.extend(self._embedder.embed([turn.text for turn in turns]))
+
+    def retrieve(self, asked: Asked) -> Retrieved:
+        """Finds the nearest turns."""
+        scores = self._rows.scores(self._embedder.embed_query(asked.question))
+        places = best(scores, self._k)
+        return self.show(
+            [Unit(turns=(self._ids[place],), score=float(scores[place])) for place in places]
+        )
+
+    def account(self) -> Accounting:
+        """Tells what is kept."""
+        return Accounting(vectors=len(self._rows), indexed_words=self.words)
+
+
+def make(options: Mapping[str, str], tools: Tools) -> StandardRag:
+    """Opens the system; options: k."""
+    return StandardRag(tools, int(take(options, k=5)["k"]))

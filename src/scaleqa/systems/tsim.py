@@ -1,0 +1,79 @@
+"""TSIM as a system under test."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from scaleqa.packages import StreamTurn
+from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
+from scaleqa.systems.registry import take
+from tsim import Memory, NewTurn
+from tsim.assemble import render
+
+
+class Tsim:
+    """A memory in a file of its own, thrown away afterwards."""
+
+    def __init__(self, tools: Tools, preset: str, k: int, budget: int) -> None:
+        """Opens an empty memory."""
+        self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
+        self._memory = Memory.open(
+            self._directory / "memory.db", model=tools.embedder, preset=preset
+        )
+        self._thread = self._memory.thread("thread")
+        self._k = k or None
+        self._budget = budget or None
+        self._words = 0
+
+    def ingest(self, turns: Sequence[StreamTurn]) -> None:
+        """Adds turns."""
+        self._words += sum(len(turn.text.split()) for turn in turns)
+        self._thread.add_many(NewTurn(role=turn.role, text=turn.text) for turn in turns)
+
+    def retrieve(self, asked: Asked) -> Retrieved:
+        """Finds episodes."""
+        hits = self._thread.search(asked.question, k=self._k, budget=self._budget)
+        return Retrieved(
+            units=tuple(
+                Unit(
+                    turns=tuple(turn.id for turn in hit.turns),
+                    score=hit.score,
+                    label=f"episode {hit.episode}",
+                )
+                for hit in hits
+            ),
+            context=render(hits),
+            shown=frozenset(turn.id for hit in hits for turn in hit.turns),
+        )
+
+    def observe(self, exchange: Exchange) -> None:
+        """Adds an exchange."""
+        self.ingest(exchange.turns)
+
+    def account(self) -> Accounting:
+        """Counts vectors; summaries hold the text once more."""
+        report = self._memory.verify()
+        vectors = report.turns + report.episodes + report.clusters
+        return Accounting(vectors=vectors, indexed_words=2 * self._words)
+
+    def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:
+        """Tells which turns each view leads to."""
+        found = self._thread.views(asked.question)
+        turns = {e.id: [t.id for t in e.turns] for e in self._thread.episodes()}
+        views = {"raw": found.raw, "summary": found.summary, "cluster": found.cluster}
+        return {
+            name: frozenset(turn for episode in episodes for turn in turns[episode])
+            for name, episodes in views.items()
+        }
+
+    def close(self) -> None:
+        """Removes the memory."""
+        self._memory.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def make(options: Mapping[str, str], tools: Tools) -> Tsim:
+    """Opens the system; options: preset, k, budget (0 for the preset's own)."""
+    values = take(options, preset="official", k=0, budget=0)
+    return Tsim(tools, str(values["preset"]), int(values["k"]), int(values["budget"]))
