@@ -3,7 +3,9 @@
 import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
@@ -23,6 +25,7 @@ ROLE_LENGTH = 64
 ROLE = re.compile(rf"[^\s\x00-\x1f](?:[^\r\n\x00-\x1f]{{0,{ROLE_LENGTH - 2}}}[^\s\x00-\x1f])?")
 
 Progress = Callable[[int, int], None]
+TurnLike = NewTurn | tuple[Any, ...] | Mapping[str, Any]
 
 
 class Thread:
@@ -45,24 +48,27 @@ class Thread:
             embed=embedder.embed, read=lambda episodes: store.episode_turns(name, episodes)
         )
 
-    def add(self, role: str, text: str, at: float | None = None) -> Receipt:
+    def add(self, role: str, text: str, at: float | datetime | None = None) -> Receipt:
         """Adds a turn, durably; it can be found as soon as this returns.
 
         Args:
             role: Who speaks: `user`, `model`, or any other name (`system`, `tool`, …).
             text: What is said.
-            at: Seconds since the epoch, where known.
+            at: When, where known: seconds since the epoch, or a datetime with a time zone.
 
         Raises:
             InputError: The turn cannot be kept as it is.
             StoreError: It could not be written; the memory is as before.
         """
-        return self.add_many([NewTurn(role=role, text=text, at=at)])[0]
+        return self.add_many([(role, text, at)])[0]
 
     def add_many(
-        self, turns: Iterable[NewTurn], *, progress: Progress | None = None
+        self, turns: Iterable[TurnLike], *, progress: Progress | None = None
     ) -> list[Receipt]:
         """Adds turns, with the same result as adding them one by one, but faster.
+
+        A turn is a `NewTurn`, a tuple (role, text) or (role, text, at), or a mapping with `role`
+        and `text` or `content`, as chat APIs have them.
 
         All turns are checked before the first is written. They are written in chunks; `progress` is
         told how many are durable and how many there are.
@@ -71,7 +77,7 @@ class Thread:
             InputError: A turn cannot be kept as it is; nothing was added.
             StoreError: A chunk could not be written; the chunks before it are kept.
         """
-        checked = [check_turn(turn) for turn in turns]
+        checked = [check_turn(as_turn(turn)) for turn in turns]
         receipts: list[Receipt] = []
         for start in range(0, len(checked), CHUNK):
             receipts += self._add(checked[start : start + CHUNK])
@@ -207,6 +213,31 @@ class Thread:
         return [one.id for one in found]
 
 
+def as_turn(value: TurnLike) -> NewTurn:
+    """Reads a turn in any of the forms that `add_many` takes.
+
+    Raises:
+        InputError: It is in none of them.
+    """
+    if isinstance(value, NewTurn):
+        return value
+    if isinstance(value, Mapping):
+        text = value.get("text", value.get("content"))
+        role, at = value.get("role"), value.get("at")
+    elif isinstance(value, tuple) and len(value) in (2, 3):
+        role, text, at = (*value, None)[:3]
+    else:
+        raise InputError(
+            f"expected a turn, found {value!r:.80}; give (role, text), a mapping with role and "
+            "text, or a NewTurn"
+        )
+    if isinstance(at, datetime):
+        if at.tzinfo is None:
+            raise InputError(f"at={at} has no time zone; add one, for instance timezone.utc")
+        at = at.timestamp()
+    return NewTurn(role=role, text=text, at=at)  # type: ignore[arg-type]  # checked next
+
+
 def check_turn(turn: NewTurn) -> NewTurn:
     """Returns a turn that can be kept.
 
@@ -227,7 +258,7 @@ def check_turn(turn: NewTurn) -> NewTurn:
             f"a {turn.role} turn has {len(turn.text)} characters, more than {MAX_CHARACTERS}; "
             "split it, or keep a reference to the document instead"
         )
-    if turn.at is not None and not math.isfinite(turn.at):
+    if turn.at is not None and not (isinstance(turn.at, int | float) and math.isfinite(turn.at)):
         raise InputError(f"at={turn.at!r} is no time; give seconds since the epoch or leave it out")
     return turn
 

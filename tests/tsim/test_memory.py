@@ -2,6 +2,7 @@ import asyncio
 import json
 import random
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,31 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_written(memory, role,
     with pytest.raises(InputError, match=message):
         thread.add_many([good, NewTurn(role=role, text=text, at=at)])
     assert memory.threads() == []
+
+
+def test_turns_come_in_the_forms_people_have_them(memory):
+    thread = memory.thread("a")
+    noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    thread.add_many(
+        [
+            ("user", "one"),
+            ("model", "two", 5.0),
+            {"role": "assistant", "content": "three"},
+            {"role": "user", "text": "four", "at": noon},
+            NewTurn(role="tool", text="five"),
+        ]
+    )
+    assert [(t.role, t.text, t.at) for t in thread.turns()] == [
+        ("user", "one", None),
+        ("model", "two", 5.0),
+        ("assistant", "three", None),
+        ("user", "four", noon.timestamp()),
+        ("tool", "five", None),
+    ]
+    for wrong in ("text", ("user",), {"content": "x"}, 7, ("user", "x", datetime(2026, 5, 1))):  # noqa: DTZ001
+        with pytest.raises(InputError):
+            thread.add_many([("user", "fine"), wrong])
+    assert len(thread.turns()) == 5
 
 
 def test_another_model_is_noticed_and_never_mixed(tmp_path, tiny_embedder):
