@@ -260,19 +260,31 @@ class EpisodeEngine:
 
     def _relatives(self, seeds: Sequence[int], summary: Vector) -> list[Seed]:
         """Each seed's similarity with the query, and its closest companions in its clusters."""
-        found = []
-        for seed in seeds:
-            place = self._summary_place.get(seed)
-            if place is None:
-                continue
-            kin = np.unique(
+        closed = [seed for seed in seeds if seed in self._summary_place]
+        kin = {
+            seed: np.unique(
                 np.concatenate([self._clusters.members(c) for c in self._clusters.of(seed)])
             )
-            kin = kin[kin != seed]
-            near = np.vecdot(self._summaries.take(self._places(kin)), self._summaries[place])
-            top = _top(near, self.settings.rank.seed_relatives)
-            related = tuple((int(kin[p]), s) for p, s in top)
-            found.append(Seed(episode=seed, similarity=float(summary[place]), related=related))
+            for seed in closed
+        }
+        if not kin:
+            return []
+        # Seeds of one query mostly share their clusters: each companion's row is read once.
+        everyone = np.unique(np.concatenate(list(kin.values())))
+        rows = self._summaries.take(self._places(everyone))
+        found = []
+        for seed in closed:
+            place = self._summary_place[seed]
+            near = np.vecdot(rows, self._summaries[place])
+            own = kin[seed][kin[seed] != seed]
+            related = _top(near[np.searchsorted(everyone, own)], self.settings.rank.seed_relatives)
+            found.append(
+                Seed(
+                    episode=seed,
+                    similarity=float(summary[place]),
+                    related=tuple((int(own[p]), s) for p, s in related),
+                )
+            )
         return found
 
     def _places(self, episodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

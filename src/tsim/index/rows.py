@@ -19,7 +19,7 @@ from tsim.vectors import Vector, Vectors
 
 BLOCK = 2048
 # Below this many numbers one core is done before a second one has started.
-ONE_THREAD = 8_000_000
+ONE_THREAD = 3_000_000
 THREADS = min(4, os.cpu_count() or 1)
 
 

@@ -223,30 +223,42 @@ class SqliteStore:
         return rows[0] if rows else None
 
     def _turn_columns(self, number: int, first: int) -> tuple[list[int], list[int], Vectors]:
-        """Reads ids, episodes and vectors, the last straight into their place in one matrix."""
-        bounds = span_of(number, first)
-        ((count, width),) = self._rows(
-            "SELECT count(*), max(length(vector)) FROM turn WHERE key BETWEEN ? AND ?", bounds
-        )
-        vectors = np.empty((count, (width or 0) // 4), dtype=np.float32)
-        ids, owners = [0] * count, [0] * count
-        rows = self._connection.execute(
-            "SELECT key, episode, vector FROM turn WHERE key BETWEEN ? AND ? ORDER BY key", bounds
-        )
-        for place, (key, owner, blob) in enumerate(rows):
-            ids[place], owners[place] = id_of(key), owner
-            vectors[place] = np.frombuffer(blob, dtype="<f4")
-        return ids, owners, vectors
+        """Reads ids, episodes and vectors of turns."""
+        query = "SELECT key, vector, episode FROM turn WHERE key BETWEEN ? AND ? ORDER BY key"
+        keys, vectors, owners = self._columns("turn", query, span_of(number, first))
+        return [id_of(key) for key in keys], owners, vectors
 
     def _episodes(self, number: int, first: int) -> list[EpisodeRow]:
-        rows = self._rows(
-            "SELECT key, vector FROM episode WHERE key BETWEEN ? AND ? ORDER BY key",
-            span_of(number, first),
+        bounds = span_of(number, first)
+        open_keys = self._rows(
+            "SELECT key FROM episode WHERE key BETWEEN ? AND ? AND vector IS NULL", bounds
         )
-        return [
-            EpisodeRow(id=id_of(key), vector=None if blob is None else vector_of(blob))
-            for key, blob in rows
-        ]
+        query = (
+            "SELECT key, vector, 0 FROM episode WHERE key BETWEEN ? AND ? "
+            "AND vector IS NOT NULL ORDER BY key"
+        )
+        keys, vectors, _ = self._columns("episode", query, bounds)
+        closed = [EpisodeRow(id=id_of(k), vector=v) for k, v in zip(keys, vectors, strict=True)]
+        return [*closed, *(EpisodeRow(id=id_of(key), vector=None) for (key,) in open_keys)]
+
+    def _columns(
+        self, table: str, query: str, bounds: tuple[int, int]
+    ) -> tuple[list[int], Vectors, list[int]]:
+        """Reads keys, vectors and a number, the vectors straight into their place in one matrix."""
+        size = f"SELECT count(*) FROM {table} WHERE key BETWEEN ? AND ?"  # noqa: S608
+        ((count,),) = self._rows(size, bounds)
+        keys: list[int] = []
+        numbers: list[int] = []
+        vectors = np.empty((0, 0), dtype=np.float32)
+        rows = self._connection.execute(query, bounds)
+        while some := rows.fetchmany(READ):
+            block = np.frombuffer(b"".join(row[1] for row in some), dtype="<f4")
+            if not keys:
+                vectors = np.empty((count, len(block) // len(some)), dtype=np.float32)
+            vectors[len(keys) : len(keys) + len(some)] = block.reshape(len(some), -1)
+            keys += [row[0] for row in some]
+            numbers += [row[2] for row in some]
+        return keys, vectors[: len(keys)], numbers
 
     def _clusters(self, number: int) -> list[ClusterRow]:
         members: dict[int, list[int]] = {}
