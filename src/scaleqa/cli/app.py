@@ -2,9 +2,9 @@
 
 import typer
 
-from scaleqa.cli import build, data, noise, quickstart, retrieve
+from scaleqa.cli import build, data, noise, quickstart, retrieve, run
 from scaleqa.errors import ScaleqaError
-from tsim.cli.shell import run
+from tsim.cli.shell import run as run_app
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -15,6 +15,8 @@ app = typer.Typer(
 app.command()(quickstart.quickstart)
 app.command()(build.build)
 app.command()(retrieve.retrieve)
+app.command()(run.run)
+app.command()(run.compare)
 app.add_typer(data.app, name="data")
 app.add_typer(noise.app, name="noise")
 
@@ -26,4 +28,4 @@ def _root() -> None:
 
 def main() -> None:
     """Runs the `scaleqa` command."""
-    run(app, "scaleqa", (ScaleqaError,))
+    run_app(app, "scaleqa", (ScaleqaError,))

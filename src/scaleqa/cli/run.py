@@ -1,0 +1,105 @@
+"""`scaleqa run` and `scaleqa compare`: the closed loop and its figures."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from scaleqa.backends import open_backend
+from scaleqa.evaluate.compare import compare as compare_rows
+from scaleqa.evaluate.loop import LoopSettings, run_packages
+from scaleqa.evaluate.metrics import Scores, score
+from scaleqa.evaluate.rows import all_rows
+from scaleqa.packages import load_packages
+from scaleqa.prompts import template
+from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.embed import open_embedder
+
+
+def run(
+    packages: Annotated[Path, typer.Argument(help="A package, or a directory of packages.")],
+    out: Annotated[Path, typer.Option(help="Directory for the rows; a stopped run goes on there.")],
+    system: Annotated[str, typer.Option(help="Systems, by commas.")] = "tsim,standard_rag",
+    backend: Annotated[
+        str, typer.Option(help="extractive, or openai:MODEL[@BASE_URL].")
+    ] = "extractive",
+    prompt: Annotated[str, typer.Option(help="The prompt's name.")] = "answer.v1",
+    writeback: Annotated[bool, typer.Option(help="Exchanges become part of the thread.")] = True,
+    workers: Annotated[int, typer.Option(min=1, help="Packages run at once.")] = 1,
+    model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run systems in the closed loop: retrieve, ask, grade, write back.
+
+    Example: scaleqa run packages/16k --system tsim,standard_rag --out runs/first
+    """
+    loaded = load_packages(packages)
+    embedder = open_embedder(model, cached=True)
+    answering = open_backend(backend)
+    chosen = template(prompt)
+    results: dict[str, Scores] = {}
+    try:
+        for spec in filter(None, system.split(",")):
+            settings = LoopSettings(
+                system=spec.replace(";", ","), template=chosen, writeback=writeback
+            )
+            with progress_bar(spec) as report:
+                rows = run_packages(
+                    loaded, settings, answering, embedder, out, workers=workers, progress=report
+                )
+            results[settings.system] = score(rows)
+    finally:
+        answering.close()
+    if as_json:
+        print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
+    else:
+        Console().print(_table(results))
+        print(f"rows are in {out}; next: scaleqa compare {out} A B")
+
+
+def compare(
+    runs: Annotated[Path, typer.Argument(help="Directory of rows.")],
+    first: Annotated[str, typer.Argument(help="A system.")],
+    second: Annotated[str, typer.Argument(help="Another one.")],
+    as_json: AsJson = False,
+) -> None:
+    """Compare two systems on the questions both answered: paired differences with intervals.
+
+    Example: scaleqa compare runs/first tsim standard_rag
+    """
+    questions, found = compare_rows(all_rows(runs), first, second)
+    if as_json:
+        print_json({"questions": questions, "measures": [asdict(one) for one in found]})
+        return
+    table = Table("measure", first, second, "difference", "95 %", "McNemar p")
+    for one in found:
+        low, high = one.difference.interval
+        table.add_row(
+            one.measure,
+            f"{one.first:.3f}",
+            f"{one.second:.3f}",
+            f"{one.difference.difference:+.3f}",
+            f"{low:+.3f} to {high:+.3f}",
+            f"{one.mcnemar_p:.2g}",
+        )
+    Console().print(table)
+
+
+def _table(results: dict[str, Scores]) -> Table:
+    table = Table(
+        "system", "accuracy", "strict", "unanswered", "CL hit", "tokens", "from exchanges"
+    )
+    for name, scores in results.items():
+        table.add_row(
+            name,
+            f"{scores.accuracy:.3f}",
+            f"{scores.strict_accuracy:.3f}",
+            f"{scores.unanswered:.3f}",
+            f"{scores.hit:.3f}",
+            f"{scores.context_tokens:.0f}",
+            f"{scores.exchange_share:.1%}",
+        )
+    return table

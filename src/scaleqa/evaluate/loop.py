@@ -1,0 +1,210 @@
+"""The closed loop: retrieve, ask, grade, write back, next.
+
+A fresh system takes in a package's thread. For each question in order it retrieves, the backend
+answers, and the exchange (the request as asked; the answer with its rationale) becomes two more
+turns of the thread. A run that was killed goes on where it stopped: exchanges that have rows are
+told to the fresh system again, without asking anybody.
+"""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scaleqa.backends import Backend, Request
+from scaleqa.errors import DataError
+from scaleqa.evaluate.parse import parse
+from scaleqa.evaluate.rows import Row, RowFile
+from scaleqa.packages import Package, Query, StreamTurn
+from scaleqa.prompts import Template
+from scaleqa.systems import Asked, Exchange, Retrieved, System, Tools, open_system
+from tsim import tokens
+from tsim.embed import Embedder
+
+CHUNK = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSettings:
+    """How a run goes.
+
+    Attributes:
+        system: Name and options of the system.
+        template: The prompt.
+        writeback: Whether exchanges become part of the thread.
+    """
+
+    system: str
+    template: Template
+    writeback: bool = True
+
+
+def run_packages(
+    packages: Sequence[Package],
+    settings: LoopSettings,
+    backend: Backend,
+    embedder: Embedder,
+    out: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Row]:
+    """Runs one system on all packages, several at once, and returns all rows in order."""
+    total = sum(len(package.queries) for package in packages)
+    done = dict.fromkeys((package.name for package in packages), 0)
+
+    def run_one(package: Package) -> list[Row]:
+        def note(count: int, _: int) -> None:
+            done[package.name] = count
+            if progress:
+                progress(sum(done.values()), total)
+
+        return run_package(package, settings, backend, embedder, out, progress=note)
+
+    with ThreadPoolExecutor(workers) as pool:
+        return [row for rows in pool.map(run_one, packages) for row in rows]
+
+
+def run_package(
+    package: Package,
+    settings: LoopSettings,
+    backend: Backend,
+    embedder: Embedder,
+    out: Path,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Row]:
+    """Runs one system on one package and returns its rows, the old and the new.
+
+    Raises:
+        DataError: The rows that are there belong to another run.
+    """
+    slug = re.sub(r"[^\w.=-]+", "_", settings.system)
+    rows = RowFile(out / slug / f"{package.name}.jsonl")
+    try:
+        _check(rows, package, settings, backend)
+        if len(rows.rows) < len(package.queries):
+            _run(package, settings, backend, embedder, rows, progress)
+        return rows.rows
+    finally:
+        rows.close()
+
+
+def _check(rows: RowFile, package: Package, settings: LoopSettings, backend: Backend) -> None:
+    expected = [query.id for query in package.queries]
+    found = [row["id"] for row in rows.rows]
+    same = all(row["run"] == _run_identity(package, settings, backend) for row in rows.rows)
+    if found != expected[: len(found)] or not same:
+        raise DataError(
+            f"{rows.path} holds rows of another run (package, prompt, backend or write-back "
+            "differ); choose another --out"
+        )
+
+
+def _run_identity(package: Package, settings: LoopSettings, backend: Backend) -> dict[str, Any]:
+    return {
+        "system": settings.system,
+        "package": package.name,
+        "records_sha256": package.settings.get("records_sha256", ""),
+        "backend": backend.identity,
+        "prompt": f"{settings.template.name}/{settings.template.sha256[:12]}",
+        "writeback": settings.writeback,
+    }
+
+
+def _run(
+    package: Package,
+    settings: LoopSettings,
+    backend: Backend,
+    embedder: Embedder,
+    rows: RowFile,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    truth = {query.id: query.evidence for query in package.queries}
+    system = open_system(settings.system, Tools(embedder=embedder, truth=truth))
+    try:
+        for start in range(0, len(package.stream), CHUNK):
+            system.ingest(package.stream[start : start + CHUNK])
+        done = len(rows.rows)
+        for number, query in enumerate(package.queries):
+            if number < done:
+                row = rows.rows[number]
+            else:
+                row = _ask(package, query, settings, backend, system)
+                rows.append(row)
+            if settings.writeback:
+                system.observe(_exchange(package, number, query, row))
+            if progress:
+                progress(number + 1, len(package.queries))
+    finally:
+        system.close()
+
+
+def _ask(
+    package: Package, query: Query, settings: LoopSettings, backend: Backend, system: System
+) -> Row:
+    began = time.perf_counter()
+    found = system.retrieve(Asked(id=query.id, question=query.question, options=query.options))
+    retrieved = time.perf_counter()
+    request = Request(
+        prompt=settings.template.fill(
+            context=found.context, question=query.question, options=_options(query)
+        ),
+        context=found.context,
+        question=query.question,
+        options=query.options,
+    )
+    reply = backend.reply(request)
+    answered = time.perf_counter()
+    parsed = parse(reply.text)
+    return {
+        "run": _run_identity(package, settings, backend),
+        "id": query.id,
+        "domain": query.domain,
+        "split": query.split,
+        "stress": list(query.stress),
+        "gold": query.answer,
+        "answer": parsed.letter,
+        "correct": parsed.letter == query.answer,
+        "rationale": parsed.rationale,
+        "raw": reply.text,
+        **_evidence(package, query, found),
+        "context": found.context,
+        "context_tokens": tokens.estimate(found.context),
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "retrieve_ms": round(1000 * (retrieved - began), 3),
+        "answer_ms": round(1000 * (answered - retrieved), 3),
+    }
+
+
+def _evidence(package: Package, query: Query, found: Retrieved) -> dict[str, Any]:
+    return {
+        "evidence": list(query.evidence),
+        "hit": set(query.evidence) <= found.shown,
+        "units": [
+            {"turns": list(unit.turns), "score": round(unit.score, 6), "label": unit.label}
+            for unit in found.units
+        ],
+        "shown": sorted(found.shown),
+        "shown_from_exchanges": sum(turn >= len(package.stream) for turn in found.shown),
+    }
+
+
+def _exchange(package: Package, number: int, query: Query, row: Row) -> Exchange:
+    first = len(package.stream) + 2 * number
+    said = f"{row['answer'] or 'I cannot tell.'}"
+    text = f"{said}. {row['rationale']}".strip() if row["rationale"] else said
+    return Exchange(
+        turns=(
+            StreamTurn(id=first, role="user", text=f"{query.question}\n{_options(query)}"),
+            StreamTurn(id=first + 1, role="model", text=text),
+        )
+    )
+
+
+def _options(query: Query) -> str:
+    return "\n".join(f"{letter}) {option}" for letter, option in query.options.items())

@@ -1,0 +1,63 @@
+"""Figures from rows."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scaleqa.evaluate.rows import Row
+from scaleqa.stats import Interval, wilson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """What a run scored.
+
+    Attributes:
+        questions: Rows.
+        accuracy: As the paper counts it: an unanswered question earns a quarter.
+        strict_accuracy: Right answers over all questions.
+        strict_interval: Wilson's 95 % interval of it.
+        unanswered: Share without a valid letter.
+        hit: Share with all evidence in the context along the closed loop.
+        audit: Answered questions by hit and correctness, as shares of all.
+        context_tokens: Mean length of the context.
+        exchange_share: Share of shown turns that were earlier exchanges.
+    """
+
+    questions: int
+    accuracy: float
+    strict_accuracy: float
+    strict_interval: Interval
+    unanswered: float
+    hit: float
+    audit: dict[str, float]
+    context_tokens: float
+    exchange_share: float
+
+
+def score(rows: Sequence[Row]) -> Scores:
+    """Computes the figures of a run."""
+    count = len(rows)
+    right = sum(row["correct"] for row in rows)
+    silent = sum(row["answer"] is None for row in rows)
+    shown = sum(len(row["shown"]) for row in rows)
+    audit = {
+        f"{'hit' if hit else 'miss'}_{'correct' if correct else 'wrong'}": sum(
+            row["answer"] is not None and row["hit"] == hit and row["correct"] == correct
+            for row in rows
+        )
+        / count
+        for hit in (True, False)
+        for correct in (True, False)
+    }
+    return Scores(
+        questions=count,
+        accuracy=(right + silent / 4) / count,
+        strict_accuracy=right / count,
+        strict_interval=wilson(right, count),
+        unanswered=silent / count,
+        hit=sum(row["hit"] for row in rows) / count,
+        audit=audit,
+        context_tokens=statistics.mean(row["context_tokens"] for row in rows),
+        exchange_share=sum(row["shown_from_exchanges"] for row in rows) / shown if shown else 0.0,
+    )

@@ -1,0 +1,41 @@
+"""Prompts: files with a version, named by their content in every result."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib import resources
+
+from scaleqa.errors import DataError
+
+PLACE = re.compile(r"\{(context|question|options)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A prompt with places for context, question and options."""
+
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """Names the prompt by its content."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def fill(self, *, context: str, question: str, options: str) -> str:
+        """Puts the parts in their places; braces inside the parts stay as they are."""
+        parts = {"context": context, "question": question, "options": options}
+        return PLACE.sub(lambda place: parts[place[1]], self.text)
+
+
+def template(name: str) -> Template:
+    """Returns the prompt of that name, for instance `answer.v1`.
+
+    Raises:
+        DataError: There is none.
+    """
+    folder = resources.files(__name__)
+    names = sorted(f.name.removesuffix(".txt") for f in folder.iterdir() if f.name.endswith(".txt"))
+    if name not in names:
+        raise DataError(f"no prompt {name!r}; there are {', '.join(names)}")
+    return Template(name=name, text=folder.joinpath(f"{name}.txt").read_text("utf-8"))

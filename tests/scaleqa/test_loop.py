@@ -1,0 +1,268 @@
+"""The closed loop: rows, write-back, resuming after kill -9, a backend that fails for a while."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from scaleqa.backends import Reply, Request, open_backend
+from scaleqa.backends.openai import OpenAI
+from scaleqa.errors import DataError
+from scaleqa.evaluate.compare import compare
+from scaleqa.evaluate.loop import LoopSettings, run_package, run_packages
+from scaleqa.evaluate.metrics import score
+from scaleqa.evaluate.parse import parse
+from scaleqa.evaluate.rows import TIMES, all_rows, read_rows
+from scaleqa.packages import build
+from scaleqa.prompts import template
+from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+from tsim.http import Patience
+
+ANSWER = template("answer.v1")
+
+
+@pytest.fixture(scope="module")
+def packages():
+    return build(RECORDS[:24], NOISE, settings_of(2500))
+
+
+def loop(system: str = "standard_rag", **changes) -> LoopSettings:
+    return LoopSettings(system=system, template=ANSWER, **changes)
+
+
+def without_times(rows):
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("ANSWER: B\nRATIONALE: because", "B"),
+        ("answer: (c)\nrationale: x", "C"),
+        ("**ANSWER:** D", "D"),
+        ("Let me see.\nANSWER: A", "A"),
+        (" b) ", None),
+        ("B", "B"),
+        ("(B).", "B"),
+        ("B.", "B"),
+        ("ANSWER: A\nANSWER: B", None),
+        ("ANSWER: E", None),
+        ("ANSWER: none\nRATIONALE: nothing", None),
+        ("The answer is probably B", None),
+        ("ANSWER: About right", None),
+        ("", None),
+    ],
+)
+def test_replies_are_read_strictly(text, letter):
+    assert parse(text).letter == letter
+
+
+def test_rationales_are_read():
+    assert parse("ANSWER: B\nRATIONALE: the rule\nsays so").rationale == "the rule\nsays so"
+    assert parse("ANSWER: B").rationale == ""
+
+
+def test_a_run_writes_one_complete_row_a_question(packages, tiny_embedder, tmp_path):
+    backend = open_backend("extractive")
+    rows = run_packages(packages, loop(), backend, tiny_embedder, tmp_path, workers=2)
+    assert [row["id"] for row in rows] == [q.id for p in packages for q in p.queries]
+    assert all_rows(tmp_path) == rows
+    for row in rows:
+        assert set(row["evidence"]) <= set(row["shown"]) or not row["hit"]
+        assert {"context", "units", "raw", "context_tokens", "retrieve_ms", "answer_ms"} <= {*row}
+
+
+def test_exchanges_come_back_with_writeback_and_not_without(packages, tiny_embedder, tmp_path):
+    backend = open_backend("extractive")
+    looped = run_packages(packages, loop("standard_rag"), backend, tiny_embedder, tmp_path / "a")
+    plain = run_packages(
+        packages, loop("standard_rag", writeback=False), backend, tiny_embedder, tmp_path / "b"
+    )
+    assert score(plain).exchange_share == 0
+    assert score(looped).exchange_share > 0
+    assert score(looped).hit <= score(plain).hit
+
+
+def test_rows_of_another_run_are_refused(packages, tiny_embedder, tmp_path):
+    backend = open_backend("extractive")
+    run_package(packages[0], loop(), backend, tiny_embedder, tmp_path)
+    with pytest.raises(DataError, match="another run"):
+        run_package(packages[0], loop(writeback=False), backend, tiny_embedder, tmp_path)
+
+
+RUNNER = """
+import sys, time
+from pathlib import Path
+from scaleqa.backends.extractive import Extractive
+from scaleqa.evaluate.loop import run_package
+from tests.scaleqa.test_loop import loop
+from tests.scaleqa.test_packages import *
+from tsim.embed import OnnxEmbedder
+
+class Slow(Extractive):
+    def reply(self, request):
+        time.sleep(0.03)
+        return super().reply(request)
+
+embedder = OnnxEmbedder(Path(sys.argv[1]), graphs=Path(sys.argv[2]) / "graphs", threads=1)
+package = build(RECORDS[:24], NOISE, settings_of(2500))[0]
+print("ready", flush=True)
+run_package(package, loop(sys.argv[3]), Slow(), embedder, Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["standard_rag", "tsim"])
+def test_a_killed_run_goes_on_and_ends_as_if_never_killed(
+    packages, tiny, tiny_embedder, tmp_path, system
+):
+    path = tmp_path / "killed" / system / f"{packages[0].name}.jsonl"
+    for wait in (0.15, 0.25):
+        runner = subprocess.Popen(
+            [sys.executable, "-c", RUNNER, str(tiny), str(tmp_path / "killed"), system],
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
+        assert runner.stdout
+        runner.stdout.readline()
+        time.sleep(wait)
+        runner.send_signal(signal.SIGKILL)
+        runner.wait()
+        runner.stdout.close()
+    partial = len(read_rows(path)) if path.exists() else 0
+    if path.exists():
+        with path.open("a") as file:
+            file.write('{"id": "torn')
+    backend = open_backend("extractive")
+    went_on = run_package(packages[0], loop(system), backend, tiny_embedder, tmp_path / "killed")
+    calm = run_package(packages[0], loop(system), backend, tiny_embedder, tmp_path / "calm")
+    assert without_times(went_on) == without_times(calm)
+    assert without_times(read_rows(path)) == without_times(calm)
+    assert partial < len(calm)
+
+
+class Chat(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.seen.append((self.headers.get("authorization"), body))
+        failing = len(self.server.seen) in self.server.fails
+        content = "ANSWER: B\nRATIONALE: the rule says so"
+        reply = {
+            "choices": [{"message": {"role": "assistant", "content": content}}],
+            "usage": {"prompt_tokens": 11, "completion_tokens": 7},
+        }
+        payload = json.dumps({} if failing else reply).encode()
+        self.send_response(503 if failing else 200)
+        self.send_header("content-length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def chat():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
+    server.seen, server.fails = [], set()
+    server.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_server_that_fails_for_a_while_delays_and_never_corrupts(
+    packages, tiny_embedder, tmp_path, chat
+):
+    chat.fails = {2, 3, 5, 9}
+    waits = []
+    backend = OpenAI("m", base_url=chat.url, key="k", patience=Patience(sleep=waits.append))
+    rows = run_package(packages[0], loop(), backend, tiny_embedder, tmp_path)
+    backend.close()
+    assert len(rows) == len(packages[0].queries)
+    assert {row["answer"] for row in rows} == {"B"}
+    assert {row["rationale"] for row in rows} == {"the rule says so"}
+    assert {row["prompt_tokens"] for row in rows} == {11}
+    assert len(waits) == 4
+    auth, body = chat.seen[0]
+    assert auth == "Bearer k"
+    assert body["temperature"] == 0
+    assert packages[0].queries[0].question in body["messages"][0]["content"]
+
+
+def test_a_backend_is_opened_by_what_users_write(chat):
+    backend = open_backend(f"openai:m@{chat.url}")
+    request = Request(prompt="p", context="", question="q", options={})
+    assert backend.reply(request) == Reply(
+        text="ANSWER: B\nRATIONALE: the rule says so", prompt_tokens=11, completion_tokens=7
+    )
+    backend.close()
+    with pytest.raises(DataError, match="no backend 'oracle'"):
+        open_backend("oracle")
+
+
+def test_accuracy_credits_the_unanswered_with_a_quarter():
+    def row(answer, hit=True):
+        return {
+            "answer": answer, "correct": answer == "A", "hit": hit, "shown": [1],
+            "shown_from_exchanges": 0, "context_tokens": 10,
+        }  # fmt: skip
+
+    scores = score([row("A"), row("B"), row(None), row("A", hit=False)])
+    assert scores.accuracy == pytest.approx((2 + 0.25) / 4)
+    assert scores.strict_accuracy == 0.5
+    assert scores.unanswered == 0.25
+    assert scores.audit == {
+        "hit_correct": 0.25, "hit_wrong": 0.25, "miss_correct": 0.25, "miss_wrong": 0.0,
+    }  # fmt: skip
+
+
+def test_two_systems_are_compared_on_common_questions(packages, tiny_embedder, tmp_path):
+    backend = open_backend("extractive")
+    rows = [
+        row
+        for system in ("oracle", "zero_shot")
+        for row in run_packages(packages, loop(system), backend, tiny_embedder, tmp_path)
+    ]
+    questions, found = compare(rows, "oracle", "zero_shot")
+    assert questions == sum(len(package.queries) for package in packages)
+    by_measure = {one.measure: one for one in found}
+    assert by_measure["hit"].difference.difference == 1
+    assert by_measure["hit"].mcnemar_p < 1e-6
+    with pytest.raises(DataError, match="no rows of 'x'"):
+        compare(rows, "oracle", "x")
+
+
+def test_prompts_keep_braces_and_name_their_places():
+    assert ANSWER.fill(context="{question}", question="q?", options="A) x").count("q?") == 1
+    for name in (
+        "answer.v1",
+        "full-vanilla.v1",
+        "full-evidence-first.v1",
+        "full-question-first.v1",
+    ):
+        text = template(name).text
+        assert all(text.count(place) == 1 for place in ("{context}", "{question}", "{options}"))
+    with pytest.raises(DataError, match="no prompt"):
+        template("other")
+
+
+def test_the_extractive_reader_is_deterministic_and_admits_ignorance():
+    backend = open_backend("extractive")
+    options = {"A": "the blue door", "B": "the red door", "C": "green", "D": "none"}
+    request = Request(
+        prompt="", context="user: take the red one\nmodel: fine", question="which one?",
+        options=options,
+    )  # fmt: skip
+    assert parse(backend.reply(request).text).letter == "B"
+    empty = Request(prompt="", context="", question="which?", options=options)
+    assert parse(backend.reply(empty).text).letter is None
