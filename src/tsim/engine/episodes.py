@@ -21,6 +21,8 @@ from tsim.types import Forgotten, NewTurn, Receipt, Turn
 from tsim.vectors import Vector, Vectors, best
 from tsim.views import Clusters, ClusterSettings, SummarySettings, describe, summarise
 
+COMPANIONS_KEPT = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSettings:
@@ -46,6 +48,9 @@ class EpisodeEngine:
         self._summary_place: dict[int, int] = {}
         self._summaries = Rows(dimension)
         self._clusters = Clusters(settings.clusters, dimension, self._summary_vector)
+        self._companions_of: dict[
+            int, tuple[tuple[tuple[int, int], ...], tuple[tuple[int, float], ...]]
+        ] = {}
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
 
     @property
@@ -260,31 +265,34 @@ class EpisodeEngine:
 
     def _relatives(self, seeds: Sequence[int], summary: Vector) -> list[Seed]:
         """Each seed's similarity with the query, and its closest companions in its clusters."""
-        closed = [seed for seed in seeds if seed in self._summary_place]
-        kin = {
-            seed: np.unique(
-                np.concatenate([self._clusters.members(c) for c in self._clusters.of(seed)])
+        return [
+            Seed(
+                episode=seed,
+                similarity=float(summary[self._summary_place[seed]]),
+                related=self._companions(seed),
             )
-            for seed in closed
-        }
-        if not kin:
-            return []
-        # Seeds of one query mostly share their clusters: each companion's row is read once.
-        everyone = np.unique(np.concatenate(list(kin.values())))
-        rows = self._summaries.take(self._places(everyone))
-        found = []
-        for seed in closed:
-            place = self._summary_place[seed]
-            near = np.vecdot(rows, self._summaries[place])
-            own = kin[seed][kin[seed] != seed]
-            related = _top(near[np.searchsorted(everyone, own)], self.settings.rank.seed_relatives)
-            found.append(
-                Seed(
-                    episode=seed,
-                    similarity=float(summary[place]),
-                    related=tuple((int(own[p]), s) for p, s in related),
-                )
-            )
+            for seed in seeds
+            if seed in self._summary_place
+        ]
+
+    def _companions(self, seed: int) -> tuple[tuple[int, float], ...]:
+        """The closest episodes in a closed episode's clusters.
+
+        They do not depend on the query, so they are kept until one of its clusters grows.
+        """
+        groups = [(c, self._clusters.members(c)) for c in self._clusters.of(seed)]
+        stamp = tuple((cluster, len(members)) for cluster, members in groups)
+        known = self._companions_of.get(seed)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        kin = np.unique(np.concatenate([members for _, members in groups]))
+        kin = kin[kin != seed]
+        near = np.vecdot(self._summaries.take(self._places(kin)), self._summary_vector(seed))
+        top = _top(near, self.settings.rank.seed_relatives)
+        found = tuple((int(kin[place]), similarity) for place, similarity in top)
+        if len(self._companions_of) >= COMPANIONS_KEPT:
+            self._companions_of.clear()
+        self._companions_of[seed] = (stamp, found)
         return found
 
     def _places(self, episodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
