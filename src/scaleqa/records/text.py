@@ -57,6 +57,10 @@ CALENDAR = frozenset(
     for ending in ("", "s")
 )
 TITLES = frozenset("mr mrs ms dr grandma grandpa grandad granny nan nana auntie".split())
+LANGUAGES = frozenset(
+    "english german french spanish italian latin dutch greek polish portuguese swedish danish "
+    "finnish norwegian czech hungarian turkish russian chinese japanese korean arabic".split()
+)
 
 
 def common_words(texts: Iterable[str], least: int = 3) -> frozenset[str]:
@@ -67,4 +71,6 @@ def common_words(texts: Iterable[str], least: int = 3) -> frozenset[str]:
         for word in lowered:
             key = word.lower()
             counts[key] = counts.get(key, 0) + 1
-    return CALENDAR | TITLES | {word for word, count in counts.items() if count >= least}
+    return (
+        CALENDAR | TITLES | LANGUAGES | {word for word, count in counts.items() if count >= least}
+    )

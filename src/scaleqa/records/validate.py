@@ -24,7 +24,7 @@ MEMORY_PROBE = re.compile(
     re.IGNORECASE,
 )
 CATCH_ALL = re.compile(
-    r"\b(all|none|both|neither) of (the|these|them)\b|\ball three\b", re.IGNORECASE
+    r"\b(all|none|both|neither) of (the (above|others|options|rest)|these)\b", re.IGNORECASE
 )
 TURNS = (5, 10)
 WORDS = (70, 165)
