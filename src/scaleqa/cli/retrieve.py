@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scaleqa.evaluate import Diagnosis, diagnose
+from scaleqa.evaluate.table import markdown
 from scaleqa.packages import load_packages
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
@@ -24,6 +25,7 @@ def retrieve(
     ] = SYSTEMS,
     model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write question-level rows here.")] = None,
+    table: Annotated[Path | None, typer.Option(help="Write the table here, as Markdown.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask every question of every package; tell whether the evidence came back, and at what cost.
@@ -40,6 +42,10 @@ def retrieve(
     details = [row.pop("results") for row in rows]
     if out:
         write_rows(out, rows, details)
+    if table:
+        command = f"scaleqa retrieve {packages} --system {system} --table {table}"
+        page = markdown(found, loaded, embedder.identity, command)
+        table.write_text(page, encoding="utf-8")
     if as_json:
         print_json(rows)
     else:

@@ -42,7 +42,7 @@ PARTS: dict[str, Callable[[Record], str]] = {
 
 
 def lexical_pairs(records: Sequence[Record], count: int) -> list[Pair]:
-    """Returns the closest pairs by shared five-word runs (Jaccard), for each part."""
+    """Returns the closest pairs by shared five-word runs (Jaccard), and all near-duplicates."""
     out = []
     for part, text in PARTS.items():
         grams = [ngrams(text(record), GRAM) for record in records]
@@ -58,7 +58,8 @@ def lexical_pairs(records: Sequence[Record], count: int) -> list[Pair]:
         values = {
             pair: both / len(grams[pair[0]] | grams[pair[1]]) for pair, both in shared.items()
         }
-        best = sorted(values, key=lambda pair: (-values[pair], pair))[:count]
+        ranked = sorted(values, key=lambda pair: (-values[pair], pair))
+        best = [p for n, p in enumerate(ranked) if n < count or values[p] >= LEXICAL_LIMIT]
         out += [
             _pair(f"{part}: shared five-word runs", records, pair, values[pair], LEXICAL_LIMIT)
             for pair in best
@@ -67,7 +68,7 @@ def lexical_pairs(records: Sequence[Record], count: int) -> list[Pair]:
 
 
 def embedding_pairs(records: Sequence[Record], embedder: Embedder, count: int) -> list[Pair]:
-    """Returns the closest pairs by cosine of meaning, for each part."""
+    """Returns the closest pairs by cosine of meaning, and all near-duplicates."""
     out = []
     for part, text in PARTS.items():
         vectors = embedder.embed([text(record) for record in records])
@@ -83,7 +84,8 @@ def embedding_pairs(records: Sequence[Record], embedder: Embedder, count: int) -
         found.sort(key=lambda item: (-item[0], item[1], item[2]))
         out += [
             _pair(f"{part}: cosine", records, (a, b), round(value, 4), COSINE_LIMIT[part])
-            for value, a, b in found[:count]
+            for number, (value, a, b) in enumerate(found)
+            if number < count or value >= COSINE_LIMIT[part]
         ]
     return out
 

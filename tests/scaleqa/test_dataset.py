@@ -1,0 +1,83 @@
+"""The records and noise that ship: every claim about them is computed."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from scaleqa.cli.data import calibration, funnel
+from scaleqa.noise import shipped_pool
+from scaleqa.noise.clashes import clashes
+from scaleqa.records import DOMAINS, LETTERS, SPLITS, shipped
+from scaleqa.records.card import card, fingerprint, stats
+from scaleqa.records.draw import read_ledger
+from scaleqa.records.load import data_dir
+from scaleqa.records.validate import validate
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def records():
+    return shipped()
+
+
+@pytest.fixture(scope="module")
+def report():
+    return json.loads(data_dir().joinpath("validation.json").read_text("utf-8"))
+
+
+def test_there_are_three_thousand_balanced_records(records):
+    assert len(records) == 3000
+    cells = Counter(record.cell for record in records)
+    assert cells == {f"{split}:{domain}": 150 for split in SPLITS for domain in DOMAINS}
+    assert Counter(record.answer for record in records) == dict.fromkeys(LETTERS, 750)
+
+
+def test_no_critical_finding_and_every_receipt_matches(records):
+    receipts = read_ledger(ROOT / "src" / "scaleqa" / "records" / "data" / "draws.jsonl")
+    found = validate(records, receipts=receipts, release=True)
+    assert found.critical == []
+    assert [p.name for p in found.probes if p.accuracy > p.limit] == []
+
+
+def test_lengths_and_evidence_are_as_the_standard_asks(records):
+    facts = stats(records)
+    assert 115 <= facts["dialogue_tokens_a_record"] <= 150
+    assert facts["turns_median"] == 7
+    assert 1.35 <= facts["evidence_turns_a_record"] <= 1.60
+
+
+def test_the_validation_report_is_of_these_records(records, report):
+    assert report["sha256"] == fingerprint(records)
+    assert report["critical"] == []
+    fresh = validate(records)
+    lexical = {probe.name: probe.accuracy for probe in fresh.probes}
+    for probe in report["probes"]:
+        if probe["name"] in lexical:
+            assert probe["accuracy"] == pytest.approx(lexical[probe["name"]])
+        assert probe["accuracy"] <= probe["limit"]
+
+
+def test_the_card_is_current(records, report):
+    text = (ROOT / "docs" / "dataset.md").read_text("utf-8")
+    assert text == card(records, report, calibration(records), funnel())
+
+
+def test_readers_found_what_the_standard_asks(records):
+    opened, closed = calibration(records)
+    assert opened.records >= 300
+    assert closed.records >= 300
+    assert opened.accuracy >= 0.99
+    assert closed.accuracy <= 0.32
+    assert len(opened.flagged.get("contrived", [])) <= 0.10 * opened.records
+
+
+def test_the_noise_pool_is_large_varied_and_apart_from_the_records(records):
+    pool = shipped_pool()
+    assert pool.report.malformed == ()
+    assert pool.report.tokens >= 160_000
+    assert len(pool.report.genres) >= 12
+    assert sum(dialogue.stale for dialogue in pool.dialogues) >= 40
+    longest = [max(len(turn.split()) for turn in d.turns) for d in pool.dialogues]
+    assert sum(words >= 150 for words in longest) >= 40
+    assert clashes(pool.dialogues, records) == {}
