@@ -43,9 +43,9 @@ def window(settings: WindowSettings, scores: Sequence[float]) -> tuple[int, int]
     return start, start + settings.turns
 
 
-def cost(turns: Sequence[Turn]) -> int:
-    """Tokens that turns take in a context, their heading included."""
-    return tokens.estimate(heading(0, turns)) + sum(tokens.estimate(line(turn)) for turn in turns)
+def words(turns: Sequence[Turn]) -> int:
+    """Words that turns take in a context, their heading included."""
+    return len(heading(0, turns).split()) + sum(len(line(turn).split()) for turn in turns)
 
 
 def heading(episode: int, turns: Sequence[Turn]) -> str:
@@ -68,19 +68,19 @@ def fit(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
     if budget is None:
         return list(hits)
     chosen: list[Hit] = []
-    left = budget
+    left = tokens.words_within(budget)
     for place, hit in enumerate(hits):
-        price = cost(hit.turns)
+        price = words(hit.turns)
         if price > left and place == 0:
-            hit = replace(hit, turns=_cut_down(hit, budget))
-            price = cost(hit.turns)
+            hit = replace(hit, turns=_cut_down(hit, left))
+            price = words(hit.turns)
         if price <= left and hit.turns:
             chosen.append(hit)
             left -= price
     return chosen
 
 
-def _cut_down(hit: Hit, budget: int) -> tuple[Turn, ...]:
+def _cut_down(hit: Hit, most: int) -> tuple[Turn, ...]:
     """Keeps the turns around the strongest one; a single too long turn is cut at the end."""
     strongest = {e.id: e.points for e in hit.why.evidence if e.term == "raw"}
     centre = max(
@@ -90,16 +90,16 @@ def _cut_down(hit: Hit, budget: int) -> tuple[Turn, ...]:
     for _ in hit.turns:  # grows by a turn after and a turn before, as long as they fit
         for after, before in ((1, 0), (0, 1)):
             low, high = first - before, last + after
-            if low >= 0 and high < len(hit.turns) and cost(hit.turns[low : high + 1]) <= budget:
+            if low >= 0 and high < len(hit.turns) and words(hit.turns[low : high + 1]) <= most:
                 first, last = low, high
     turns = hit.turns[first : last + 1]
-    if cost(turns) <= budget:
+    if words(turns) <= most:
         return turns
     (turn,) = turns
     empty = replace(turn, text="…")
-    words = turn.text.split()[: max(0, (budget - cost([empty])) * 10 // 13)]
-    short = replace(turn, text=" ".join([*words, "…"]))
-    return (short,) if cost([short]) <= budget else ()
+    kept = turn.text.split()[: max(0, most - words([empty]))]
+    short = replace(turn, text=" ".join([*kept, "…"]))
+    return (short,) if words([short]) <= most else ()
 
 
 def render(hits: Sequence[Hit]) -> str:

@@ -8,6 +8,7 @@ from typing import Self
 
 from tsim import transfer
 from tsim.embed import Embedder, open_embedder
+from tsim.embed.protocol import require_text
 from tsim.errors import InputError, MismatchError
 from tsim.presets import OFFICIAL, Preset, find_preset
 from tsim.replay import replay
@@ -85,11 +86,13 @@ class Memory:
 
     def thread(self, name: str) -> Thread:
         """Returns the thread of that name; it comes to be with its first turn."""
-        if not isinstance(name, str) or not name.strip() or len(name) > 200:
+        if not require_text(name).strip() or len(name) > 200:
             raise InputError(f"a thread's name is 1 to 200 characters, found {name!r:.80}")
         with self._lock:
             if name not in self._threads:
-                self._threads[name] = Thread(name, self._store, self._embedder, self._preset)
+                self._threads[name] = Thread(
+                    name, self._store, self._embedder, self._preset, self._identity()
+                )
             return self._threads[name]
 
     def threads(self) -> list[str]:
@@ -100,7 +103,7 @@ class Memory:
         """Removes a thread without a trace; tells whether it was there."""
         there = self._store.remove(name)
         if there:
-            self._store.scrub()
+            self._store.scrub()  # stays due, and is seen by verify, if others use the file
         return there
 
     def export(self, path: str | Path) -> int:
@@ -115,12 +118,16 @@ class Memory:
         """Checks the file and everything derived from the turns."""
         return verify(self._store, self._embedder.dimension)
 
+    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Makes all vectors and episodes anew from the turns, with this model and preset."""
+        while not self._replayed(same_model=False, progress=progress):
+            pass  # somebody added turns meanwhile
+
+    def _identity(self) -> dict[str, str]:
+        return {"model": self._embedder.identity, "preset": self._preset.fingerprint}
+
     def _wanted(self) -> dict[str, str]:
-        return {
-            "model": self._embedder.identity,
-            "dimension": str(self._embedder.dimension),
-            "preset": self._preset.fingerprint,
-        }
+        return {**self._identity(), "dimension": str(self._embedder.dimension)}
 
     def _agree(
         self, path: Path, rebuild: bool, progress: Callable[[int, int], None] | None
@@ -131,19 +138,25 @@ class Memory:
         if not found:
             self._store.note(wanted)
             found = self._store.settings()
-        differing = [key for key in ("model", "preset") if found.get(key) != wanted[key]]
+        differing = [key for key in self._identity() if found.get(key) != wanted[key]]
         if not differing:
             return
+        if not self._store.threads() and self._store.replace_all({}, wanted, expected={}):
+            return  # nothing was remembered yet, so nothing is at stake
         if not rebuild:
             key = differing[0]
             raise MismatchError(
                 f"{path} was written with {key} {found.get(key)}, asked for {wanted[key]}; open it "
                 f"with the former, or make it anew with rebuild=True (tsim doctor --rebuild)"
             )
-        self._rebuild(same_model="model" not in differing, progress=progress)
+        while not self._replayed(same_model="model" not in differing, progress=progress):
+            pass  # somebody added turns meanwhile
 
-    def _rebuild(self, *, same_model: bool, progress: Callable[[int, int], None] | None) -> None:
-        states = {name: self._store.load(name) for name in self._store.threads()}
+    def _replayed(self, *, same_model: bool, progress: Callable[[int, int], None] | None) -> bool:
+        """Makes everything anew; writes it unless a thread has changed since it was read."""
+        with self._store.snapshot():
+            states = {name: self._store.load(name) for name in self._store.threads()}
+            texts = {name: [t for _, t in self._store.all_turns(name)] for name in states}
         total = sum(len(state.turn_ids) for state in states.values())
         done = 0
         contents = {}
@@ -152,10 +165,11 @@ class Memory:
             contents[name] = replay(
                 self._preset,
                 self._embedder,
-                [turn for _, turn in self._store.all_turns(name)],
+                texts[name],
                 next_turn=state.counters.turn,
                 vectors=state.turn_vectors if same_model else None,
                 progress=(lambda n, b=before: progress(b + n, total)) if progress else None,  # type: ignore[misc]
             )
             done += len(state.turn_ids)
-        self._store.replace_all(contents, self._wanted())
+        versions = {name: state.version for name, state in states.items()}
+        return self._store.replace_all(contents, self._wanted(), expected=versions)

@@ -4,6 +4,7 @@ import math
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Tools, ViewHits
-from tsim.errors import InputError
+from tsim.errors import InputError, MismatchError, TsimError
 from tsim.presets import Preset
 from tsim.state import Changes, Counters
 from tsim.store import Store
@@ -22,6 +23,7 @@ CHUNK = 512
 CONTEXT_BUDGET = 1100
 MAX_CHARACTERS = 10_000_000
 ROLE_LENGTH = 64
+MAX_ID = 2**32 - 1
 ROLE = re.compile(rf"[^\s\x00-\x1f](?:[^\r\n\x00-\x1f]{{0,{ROLE_LENGTH - 2}}}[^\s\x00-\x1f])?")
 
 Progress = Callable[[int, int], None]
@@ -35,9 +37,25 @@ class Thread:
     Calls block; from async code use `await asyncio.to_thread(thread.add, …)`.
     """
 
-    def __init__(self, name: str, store: Store, embedder: Embedder, preset: Preset) -> None:
-        """Opens lazily: the thread is read when first used."""
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        embedder: Embedder,
+        preset: Preset,
+        settings: Mapping[str, str],
+    ) -> None:
+        """Opens lazily: the thread is read when first used.
+
+        Args:
+            name: Its name.
+            store: Where it is kept.
+            embedder: Makes its vectors.
+            preset: The method of remembering.
+            settings: What the store must say of model and preset.
+        """
         self.name = name
+        self._settings = settings
         self._store = store
         self._embedder = embedder
         self._preset = preset
@@ -80,7 +98,13 @@ class Thread:
         checked = [check_turn(as_turn(turn)) for turn in turns]
         receipts: list[Receipt] = []
         for start in range(0, len(checked), CHUNK):
-            receipts += self._add(checked[start : start + CHUNK])
+            try:
+                receipts += self._add(checked[start : start + CHUNK])
+            except TsimError as error:
+                if receipts:
+                    kept = f"the first {len(receipts)} of {len(checked)} turns are kept; then"
+                    raise type(error)(f"{kept}: {error}") from error
+                raise
             if progress:
                 progress(len(receipts), len(checked))
         return receipts
@@ -133,9 +157,9 @@ class Thread:
         grouped: dict[int, list[Turn]] = {}
         for episode, turn in self._store.all_turns(self.name):
             grouped.setdefault(episode, []).append(turn)
-        newest = max(grouped, default=None)
+        still_open = {turn.id for turn in self._store.open_turns(self.name)}
         return [
-            Episode(id=episode, turns=tuple(turns), open=episode == newest)
+            Episode(id=episode, turns=tuple(turns), open=turns[-1].id in still_open)
             for episode, turns in grouped.items()
         ]
 
@@ -151,15 +175,20 @@ class Thread:
             raise InputError("forget takes either turn=… or episode=…")
         with self._lock:
             while True:
+                gone = self._turns_of(turn, episode)
                 engine = self._current()
-                changes, forgotten = engine.forget(self._turns_of(turn, episode), self._tools)
-                written = self._commit(changes, engine.counters)
-                # Read anew what is left: rows that moved up must score as if always there.
-                self._engine = None
+                try:
+                    if not engine.holds(gone):  # somebody else was faster; look again
+                        continue
+                    changes, forgotten = engine.forget(gone, self._tools)
+                    written = self._commit(changes, engine.counters)
+                finally:
+                    # Read anew what is left: a change that failed is undone, and rows that moved
+                    # up score as if they had always been there.
+                    self._engine = None
                 if written:
                     break
-        self._store.scrub()
-        return forgotten
+        return replace(forgotten, scrubbed=self._store.scrub())
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         vectors = self._embedder.embed([turn.text for turn in turns])
@@ -187,27 +216,40 @@ class Thread:
                 self._engine.catch_up(state)
                 self._version = (state.version, state.epoch)
                 return self._engine
+        self._agree()
         state = self._store.load(self.name)
         self._engine = self._preset.engine(self._embedder.dimension, state)
         self._version = (state.version, state.epoch)
         return self._engine
 
+    def _agree(self) -> None:
+        """Refuses a file that was rebuilt for another model or preset since it was opened."""
+        found = self._store.settings()
+        if any(found.get(key, value) != value for key, value in self._settings.items()):
+            raise MismatchError(
+                f"the memory was rebuilt for {found.get('model')} and {found.get('preset')} while "
+                "it was open here; open it again"
+            )
+
     def _commit(self, changes: Changes, counters: Counters) -> bool:
         """Writes changes unless somebody else was faster."""
-        written = self._store.commit(self.name, changes, counters, expected=self._version[0])
+        written = self._store.commit(
+            self.name, changes, counters, expected=self._version[0], settings=self._settings
+        )
         if written is None:
             return False
         self._version = written
         return True
 
     def _turns_of(self, turn: int | None, episode: int | None) -> list[int]:
-        if turn is not None:
-            found = self._store.turns(self.name, [turn])
-            what = f"turn {turn}"
-        else:
-            wanted = -1 if episode is None else episode
-            found = self._store.episode_turns(self.name, [wanted])[wanted]
-            what = f"episode {episode}"
+        wanted = turn if turn is not None else episode
+        what = f"turn {turn}" if turn is not None else f"episode {episode}"
+        found: list[Turn] = []
+        if wanted is not None and 0 <= wanted <= MAX_ID:
+            if turn is not None:
+                found = self._store.turns(self.name, [wanted])
+            else:
+                found = self._store.episode_turns(self.name, [wanted])[wanted]
         if not found:
             raise InputError(f"there is no {what} in thread {self.name!r}; nothing was removed")
         return [one.id for one in found]
@@ -258,9 +300,16 @@ def check_turn(turn: NewTurn) -> NewTurn:
             f"a {turn.role} turn has {len(turn.text)} characters, more than {MAX_CHARACTERS}; "
             "split it, or keep a reference to the document instead"
         )
-    if turn.at is not None and not (isinstance(turn.at, int | float) and math.isfinite(turn.at)):
+    if turn.at is not None and not _is_time(turn.at):
         raise InputError(f"at={turn.at!r} is no time; give seconds since the epoch or leave it out")
     return turn
+
+
+def _is_time(at: object) -> bool:
+    try:
+        return isinstance(at, int | float) and math.isfinite(at)
+    except OverflowError:
+        return False
 
 
 def _positive(**values: int | None) -> None:

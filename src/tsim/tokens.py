@@ -10,6 +10,11 @@ def from_words(words: int) -> int:
     return (13 * words + 5) // 10
 
 
+def words_within(tokens: int) -> int:
+    """Returns the most words that are no more than that many tokens."""
+    return max(0, (10 * tokens + 4) // 13)
+
+
 def estimate(text: str) -> int:
     """Estimates the tokens of a text."""
     return from_words(len(text.split()))

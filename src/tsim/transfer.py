@@ -1,6 +1,7 @@
 """A memory as lines of JSON: complete, ordered, the same bytes for the same content."""
 
 import base64
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +52,14 @@ class _Episode(_Line):
     vector: str | None
 
 
+class _End(_Line):
+    """The last line: an export without it was cut off."""
+
+    kind: Literal["end"] = "end"
+    lines: int
+    sha256: str
+
+
 class _Cluster(_Line):
     kind: Literal["cluster"] = "cluster"
     id: int
@@ -59,8 +68,8 @@ class _Cluster(_Line):
     vector: str
 
 
-_ANY: TypeAdapter[_Head | _Thread | _Turn | _Episode | _Cluster] = TypeAdapter(
-    Annotated[_Head | _Thread | _Turn | _Episode | _Cluster, Field(discriminator="kind")]
+_ANY: TypeAdapter[_Head | _Thread | _Turn | _Episode | _Cluster | _End] = TypeAdapter(
+    Annotated[_Head | _Thread | _Turn | _Episode | _Cluster | _End, Field(discriminator="kind")]
 )
 
 
@@ -71,12 +80,21 @@ def export(store: Store, path: Path) -> int:
         The number of turns.
     """
     part = path.with_name(path.name + ".part")
-    turns = 0
-    with part.open("w", encoding="utf-8", newline="\n") as out:
-        for line in _lines(store):
-            out.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
-            turns += line["kind"] == "turn"
-    part.replace(path)
+    turns = count = 0
+    digest = hashlib.sha256()
+    try:
+        with store.snapshot(), part.open("w", encoding="utf-8", newline="\n") as out:
+            for line in _lines(store):
+                text = _dump(line)
+                out.write(text)
+                digest.update(text.encode())
+                count += 1
+                turns += line["kind"] == "turn"
+            out.write(_dump(_End(lines=count, sha256=digest.hexdigest()).model_dump()))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
     return turns
 
 
@@ -126,47 +144,61 @@ def _lines(store: Store) -> Iterator[dict[str, Any]]:
             ).model_dump()
 
 
+def _dump(line: dict[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n"
+
+
 def _read(settings: dict[str, str], path: Path) -> dict[str, tuple[Changes, Counters]]:
-    threads: dict[str, tuple[Changes, Counters]] = {}
+    threads: dict[str, tuple[_Thread, list[_Turn | _Episode | _Cluster]]] = {}
     head: _Head | None = None
-    current: _Thread | None = None
-    rows: list[_Turn | _Episode | _Cluster] = []
+    end: _End | None = None
+    current = ""
+    digest = hashlib.sha256()
     for number, line in enumerate(_text_lines(path), 1):
-        try:
-            item = _ANY.validate_json(line)
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in problem["loc"])
-            raise InputError(
-                f"{path}, line {number}: {problem['msg']} ({where}); nothing was imported"
-            ) from error
+        item = _parse(path, number, line)
+        if isinstance(item, _End):
+            end = item
+            if (item.lines, item.sha256) != (number - 1, digest.hexdigest()):
+                raise InputError(f"{path} was changed or cut since it was exported")
+            continue
+        digest.update(line.encode())
         if isinstance(item, _Head):
             head = item
         elif isinstance(item, _Thread):
-            if current:
-                threads[current.name] = _gather(current, rows)
-            current, rows = item, []
-        else:
-            rows.append(item)
-    if head is None or (rows and current is None):
-        raise InputError(f"{path} does not begin like an export of a memory")
-    if current:
-        threads[current.name] = _gather(current, rows)
+            current = item.name
+            threads[current] = (item, [])
+        elif current:
+            threads[current][1].append(item)
+    if head is None or end is None:
+        raise InputError(f"{path} is no whole export of a memory; nothing was imported")
     for key in ("model", "preset"):
         if head.settings.get(key) != settings.get(key):
             raise MismatchError(
                 f"{path} was written with {key} {head.settings.get(key)}, this memory uses "
                 f"{settings.get(key)}; open the memory with the same, or add the turns instead"
             )
-    return threads
+    return {name: _gather(thread, rows) for name, (thread, rows) in threads.items()}
+
+
+def _parse(
+    path: Path, number: int, line: str
+) -> _Head | _Thread | _Turn | _Episode | _Cluster | _End:
+    try:
+        return _ANY.validate_json(line)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in problem["loc"])
+        raise InputError(
+            f"{path}, line {number}: {problem['msg']} ({where}); nothing was imported"
+        ) from error
 
 
 def _text_lines(path: Path) -> Iterator[str]:
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8", newline="\n") as file:
             yield from file
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 (byte {error.start})") from error
 

@@ -44,7 +44,9 @@ def _turn(line: bytes) -> NewTurn:
         raise InputError(f"not UTF-8 (byte {error.start} of the line)") from error
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON ({error.msg} at character {error.pos})") from error
-    except ValidationError as error:
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, ValidationError):
+            raise InputError(f"cannot be read ({error})") from error
         problem = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in problem["loc"]) or "the line"
         raise InputError(

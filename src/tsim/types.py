@@ -149,6 +149,9 @@ class Forgotten:
         rebuilt_episodes: Episodes that lost turns and were summarised again.
         rebuilt_clusters: Clusters whose centre and description were made again.
         removed_clusters: Clusters that lost their last episode.
+        scrubbed: Whether the file is proved clean. False while others are reading it: what was
+            removed cannot be found any more, but its bytes may stay in the write-ahead log until
+            the next `forget` or `verify` that finds the file free.
     """
 
     turns: tuple[int, ...]
@@ -156,3 +159,4 @@ class Forgotten:
     rebuilt_episodes: tuple[int, ...] = ()
     rebuilt_clusters: tuple[int, ...] = ()
     removed_clusters: tuple[int, ...] = ()
+    scrubbed: bool = True

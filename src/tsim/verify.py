@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tsim.errors import StoreError
 from tsim.state import ThreadState
 from tsim.store import Store
 from tsim.vectors import Vectors
@@ -33,17 +34,28 @@ class Report:
 def verify(store: Store, dimension: int) -> Report:
     """Checks the file and the threads in it."""
     problems = [f"file: {problem}" for problem in store.check()]
+    if store.scrub_due() and not store.scrub():
+        problems.append(
+            "file: something forgotten may still be in the write-ahead log, because others are "
+            "using the file; verify again when they are done"
+        )
     counts = [0, 0, 0]
-    for name in store.threads():
-        state = store.load(name)
+    names = store.threads()
+    for name in names:
+        try:
+            with store.snapshot():
+                state = store.load(name)
+                stored = {turn.id for _, turn in store.all_turns(name)}
+        except StoreError as error:
+            problems.append(f"thread {name!r}: {error}")
+            continue
         sizes = (len(state.turn_ids), len(state.episodes), len(state.clusters))
         counts = [count + size for count, size in zip(counts, sizes, strict=True)]
         problems += [f"thread {name!r}: {problem}" for problem in check(state, dimension)]
-        stored = {turn.id for _, turn in store.all_turns(name)}
         if stored != {*state.turn_ids}:
             problems.append(f"thread {name!r}: turns and vectors do not match")
     return Report(
-        threads=len(store.threads()),
+        threads=len(names),
         turns=counts[0],
         episodes=counts[1],
         clusters=counts[2],
@@ -57,7 +69,9 @@ def check(state: ThreadState, dimension: int) -> list[str]:
 
 
 def _turns(state: ThreadState, dimension: int) -> list[str]:
-    problems = []
+    problems: list[str] = []
+    if not state.turn_ids:
+        return problems
     if state.turn_vectors.shape != (len(state.turn_ids), dimension):
         problems.append(f"vectors of shape {state.turn_vectors.shape}, expected {dimension} wide")
     elif not _all_unit(state.turn_vectors):

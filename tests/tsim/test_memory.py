@@ -329,5 +329,5 @@ def test_async_callers_use_threads(memory):
 def test_export_lines_are_json_with_the_text_in_plain(memory, tmp_path):
     memory.thread("a").add("user", "naïve 🦜")
     lines = [json.loads(line) for line in exported(memory, tmp_path / "x").splitlines()]
-    assert [line["kind"] for line in lines] == ["memory", "thread", "turn", "episode"]
+    assert [line["kind"] for line in lines] == ["memory", "thread", "turn", "episode", "end"]
     assert lines[2]["text"] == "naïve 🦜"

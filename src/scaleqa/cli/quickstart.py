@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from scaleqa import sample
 from tsim import Memory
@@ -36,7 +37,7 @@ def quickstart(as_json: AsJson = False) -> None:
         return
     table = Table("episode", "score", "turns", title=sample.QUESTION, show_lines=True)
     for hit, turns in zip(hits, lines, strict=True):
-        table.add_row(str(hit.episode), f"{hit.score:.2f}", "\n".join(turns))
+        table.add_row(str(hit.episode), f"{hit.score:.2f}", Text("\n".join(turns)))
     Console().print(table)
     print("The rule that decides is in the thread, turns before the project's name.")
     print("Next: tsim --help, make test, docs/method.md")

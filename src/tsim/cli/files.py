@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName
+from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName, must_exist
 from tsim.cli.shell import AsJson, failed, print_json, progress_bar
-from tsim.errors import InputError, StoreError
+from tsim.errors import StoreError
 from tsim.memory import Memory
 
 
@@ -23,7 +23,7 @@ def export(
 
     Example: tsim export backup.jsonl --memory memory.db
     """
-    _must_exist(memory)
+    must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
         turns = opened.export(out)
     if as_json:
@@ -64,11 +64,13 @@ def doctor(
 
     Example: tsim doctor --memory memory.db
     """
-    _must_exist(memory)
+    must_exist(memory)
     with (
         progress_bar("turns") as report,
         Memory.open(memory, model=model, preset=preset, rebuild=rebuild, progress=report) as opened,
     ):
+        if rebuild:
+            opened.rebuild(report)
         found = opened.verify()
     if as_json:
         print_json(asdict(found))
@@ -82,8 +84,3 @@ def doctor(
     if found.problems:
         message = f"{memory} has {len(found.problems)} problems; restore it from an export"
         raise failed(StoreError(message), as_json=as_json)
-
-
-def _must_exist(memory: Path) -> None:
-    if not memory.is_file():
-        raise InputError(f"{memory} does not exist; name the memory file with --memory")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from tsim.errors import InputError
+
 MemoryPath = Annotated[
     Path, typer.Option("--memory", "-m", help="The memory file.", envvar="TSIM_MEMORY")
 ]
@@ -13,6 +15,13 @@ Model = Annotated[
     str | None, typer.Option(help="Model name, directory, or URL#MODEL.", show_default=False)
 ]
 PresetName = Annotated[str, typer.Option(help="Method of remembering.")]
+
+
+def must_exist(memory: Path) -> None:
+    """Refuses to read a memory that is not there, instead of making an empty one."""
+    if not memory.is_file():
+        raise InputError(f"{memory} does not exist; name the memory file with --memory")
+
 
 MEMORY = Path("memory.db")
 THREAD = "default"

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tsim.cli.options import (
     MEMORY,
@@ -17,6 +18,7 @@ from tsim.cli.options import (
     Model,
     PresetName,
     ThreadName,
+    must_exist,
 )
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.errors import InputError
@@ -39,7 +41,7 @@ def add(
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Add turns to a thread. Nothing is added unless every line can be.
+    """Add turns to a thread. Nothing is added unless every line can be read.
 
     Example: tsim add chat.jsonl --thread alice
     """
@@ -73,12 +75,13 @@ def search(
 
     Example: tsim search "which model for the new project?" --thread alice
     """
+    must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
         hits = opened.thread(thread).search(query, k=k, budget=budget)
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
-        print(f"thread {thread} in {memory} has nothing yet")
+        print(f"nothing in thread {thread} of {memory} fits")
     else:
         Console().print(_table(hits))
 
@@ -96,6 +99,7 @@ def context(
 
     Example: tsim context "which model for the new project?" --budget 600
     """
+    must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
         text = opened.thread(thread).context(query, budget=budget)
     if as_json:
@@ -115,6 +119,7 @@ def episodes(
 
     Example: tsim episodes --thread alice --json
     """
+    must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
         found = opened.thread(thread).episodes()
     if as_json:
@@ -124,7 +129,8 @@ def episodes(
     for episode in found:
         first, last = episode.turns[0], episode.turns[-1]
         name = f"{episode.id} (open)" if episode.open else str(episode.id)
-        table.add_row(name, f"{first.id}-{last.id}", _short(f"{first.role}: {first.text}"))
+        begins = Text(_short(f"{first.role}: {first.text}"))
+        table.add_row(name, f"{first.id}-{last.id}", begins)
     Console().print(table)
 
 
@@ -144,6 +150,7 @@ def forget(
     """
     if whole_thread and (turn is not None or episode is not None):
         raise InputError("--whole-thread goes alone; leave out --turn and --episode")
+    must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
         if whole_thread:
             if not opened.forget_thread(thread):
@@ -159,12 +166,13 @@ def forget(
 
 
 def _table(hits: list[Hit]) -> Table:
-    table = Table("episode", "score", "raw", "summary", "cluster", "expansion", "turns")
+    names = ("raw", "summary", "cluster", "expansion", "neighbour")
+    table = Table("episode", "score", *names, "turns")
     for hit in hits:
         why = hit.why
-        terms = (hit.score, why.raw, why.summary, why.cluster, why.expansion)
+        terms = (hit.score, *(getattr(why, name) for name in names))
         text = "\n".join(_short(f"{turn.id} {turn.role}: {turn.text}") for turn in hit.turns)
-        table.add_row(str(hit.episode), *(f"{term:.2f}" for term in terms), text)
+        table.add_row(str(hit.episode), *(f"{term:.2f}" for term in terms), Text(text))
     return table
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,7 @@ class OnnxEmbedder:
         settings: Settings | None = None,
         identity: str | None = None,
         threads: int | None = None,
+        check: Callable[[], None] | None = None,
     ) -> None:
         """Opens the model.
 
@@ -92,6 +93,7 @@ class OnnxEmbedder:
             settings: Pooling and limits; read from the directory when not given.
             identity: Names the weights; computed from their hash when not given.
             threads: Threads of one forward pass; all allowed cores when not given.
+            check: Called once, before a graph is built from the weights: raises if they are bad.
 
         Raises:
             ModelError: The directory holds no usable encoder.
@@ -104,6 +106,7 @@ class OnnxEmbedder:
         self._identity = identity or identity_of(
             directory.resolve().name, sha256_of(weights), self.settings
         )
+        self._check = check
         self._tokenizer = _read_tokenizer(directory, self.settings)
         graph = weights if weights.suffix == ".onnx" else self._graph(directory, weights, graphs)
         self._session = _session(graph, threads or machine_threads())
@@ -170,6 +173,8 @@ class OnnxEmbedder:
         key = self._identity.replace("/", "-")
         target = graphs / f"{key}-opset{OPSET}.onnx"
         if not target.is_file():
+            if self._check:
+                self._check()
             graphs.mkdir(parents=True, exist_ok=True)
             model = build_graph(load_file(weights), config)
             with tempfile.NamedTemporaryFile(dir=graphs, suffix=".part", delete=False) as part:

@@ -10,7 +10,7 @@ from tsim.embed.models import ModelSpec
 from tsim.embed.onnx import OnnxEmbedder
 from tsim.embed.protocol import Embedder
 from tsim.embed.remote import RemoteEmbedder
-from tsim.embed.weights import find_spec, require
+from tsim.embed.weights import find_spec, require, verify
 from tsim.errors import InputError
 from tsim.vectors import Vector, Vectors
 
@@ -81,5 +81,6 @@ def _open(model: str, threads: int | None) -> Embedder:
             settings=spec.settings,
             identity=spec.identity,
             threads=threads,
+            check=lambda: verify(require(cache, spec), spec),
         ),
     )

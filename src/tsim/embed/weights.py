@@ -114,7 +114,14 @@ def fetch(
     """
     target = model_dir(cache, spec)
     if target.is_dir():
-        return target
+        try:
+            verify(target, spec)
+        except WeightsCorruptError:
+            if offline:
+                raise
+            shutil.rmtree(target, ignore_errors=True)
+        else:
+            return target
     if offline:
         raise DownloadError(
             f"TSIM_OFFLINE is set and {spec.name} is not in {target}; unset it and run "
@@ -141,15 +148,15 @@ def fetch(
 def _expect(path: Path, found: str, wanted: str, name: str) -> None:
     if found != wanted:
         raise WeightsCorruptError(
-            f"{path.name} of {name} has sha256 {found}, expected {wanted}: the download was "
-            "altered or cut short; nothing was installed from it, fetch it again"
+            f"{path.name} of {name} has sha256 {found}, expected {wanted}: it was altered or cut "
+            f"short; fetch it again with: tsim models fetch {name}"
         )
 
 
 def _remove_stale(directory: Path) -> None:
     """Removes what killed fetches left behind; a fetch at work touches its files all the time."""
     for leftover in directory.glob(".fetch-*"):
-        newest = max((p.stat().st_mtime for p in leftover.rglob("*")), default=0.0)
+        newest = max(p.stat().st_mtime for p in (leftover, *leftover.rglob("*")))
         if time.time() - newest > STALE_SECONDS:
             shutil.rmtree(leftover, ignore_errors=True)
 

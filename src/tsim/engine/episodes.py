@@ -169,6 +169,10 @@ class EpisodeEngine:
             cluster=frozenset(members),
         )
 
+    def holds(self, turns: Sequence[int]) -> bool:
+        """Tells whether all these turns are known."""
+        return {*turns} <= {*self._turn_ids}
+
     def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
         """Removes turns; their episodes are summarised anew, their clusters described anew."""
         gone = set(turns)
@@ -302,7 +306,8 @@ class EpisodeEngine:
         return np.array([self._summary_place[int(e)] for e in episodes], dtype=np.int64)
 
     def _neighbours(self, episode: int, steps: int) -> list[int]:
-        episodes = [*self._closed, *self._turn_episodes[-1:]]
+        newest = [e for e in self._turn_episodes[-1:] if e not in self._summary_place]
+        episodes = [*self._closed, *newest]
         place = bisect_left(episodes, episode)
         near = (place - steps, place + steps)
         return [episodes[p] for p in near if 0 <= p < len(episodes)]

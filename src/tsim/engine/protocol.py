@@ -80,6 +80,10 @@ class Engine(Protocol):
         """Tells where each view leads, before anything is ranked."""
         ...
 
+    def holds(self, turns: Sequence[int]) -> bool:
+        """Tells whether all these turns are known."""
+        ...
+
     def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
         """Removes turns and makes anew what was derived from them."""
         ...

@@ -24,6 +24,8 @@ def explain(path: Path, error: sqlite3.DatabaseError) -> StoreError:
             f"{path} cannot be opened for writing ({error}); check the permissions of the file and "
             "its directory"
         )
+    if primary == sqlite3.SQLITE_CORRUPT:
+        return StoreError(f"{path} is damaged ({error}); restore it from an export or a copy")
     if primary == sqlite3.SQLITE_NOTADB:
         return StoreError(f"{path} is not a memory file ({error}); nothing was changed in it")
     return StoreError(f"{path}: {error}; run: tsim doctor --memory {path}")

@@ -1,6 +1,7 @@
 """What the façade asks of a store. `tsim.testing` has the suite that every store passes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
 from tsim.state import Changes, Counters, ThreadState
@@ -44,12 +45,23 @@ class Store(Protocol):
         ...
 
     def commit(
-        self, thread: str, changes: Changes, counters: Counters, *, expected: int
+        self,
+        thread: str,
+        changes: Changes,
+        counters: Counters,
+        *,
+        expected: int,
+        settings: Mapping[str, str],
     ) -> tuple[int, int] | None:
         """Writes changes, durably and whole, if the thread still has the expected version.
 
+        Removing something also notes, in the same transaction, that a scrub is due.
+
         Returns:
             The new version and epoch, or None if somebody else was faster and nothing was written.
+
+        Raises:
+            MismatchError: The memory has other settings by now: it was rebuilt meanwhile.
         """
         ...
 
@@ -61,8 +73,18 @@ class Store(Protocol):
         """
         ...
 
-    def replace_all(self, threads: Mapping[str, Written], settings: Mapping[str, str]) -> None:
-        """Puts new contents in the place of all threads and settings, whole or not at all."""
+    def replace_all(
+        self,
+        threads: Mapping[str, Written],
+        settings: Mapping[str, str],
+        *,
+        expected: Mapping[str, int],
+    ) -> bool:
+        """Puts new contents in the place of all threads and settings, whole or not at all.
+
+        Returns:
+            False, and nothing was written, if the threads no longer have the expected versions.
+        """
         ...
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
@@ -73,6 +95,10 @@ class Store(Protocol):
         """Reads some turns, in order of their ids."""
         ...
 
+    def open_turns(self, thread: str) -> list[Turn]:
+        """Reads the turns of the episode that is still open."""
+        ...
+
     def all_turns(self, thread: str) -> Iterator[tuple[int, Turn]]:
         """Reads all turns in order, each with its episode."""
         ...
@@ -81,8 +107,20 @@ class Store(Protocol):
         """Removes a thread; tells whether it was there."""
         ...
 
-    def scrub(self) -> None:
-        """Makes sure that nothing removed can be read back from the file."""
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Sees one state of the memory throughout, whatever others write meanwhile."""
+        ...
+
+    def scrub(self) -> bool:
+        """Makes sure that nothing removed can be read back from the file.
+
+        Returns:
+            False if others are using the file; the scrub stays due and is tried again later.
+        """
+        ...
+
+    def scrub_due(self) -> bool:
+        """Tells whether something removed may still be readable."""
         ...
 
     def check(self) -> list[str]:

@@ -3,13 +3,13 @@
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tsim.errors import InputError, StoreBusyError, StoreError
+from tsim.errors import InputError, MismatchError, StoreBusyError, StoreError
 from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, ThreadState
 from tsim.store.codec import SHIFT, blob_of, bytes_of, id_of, span_of, total_of, turn_of, vector_of
 from tsim.store.failures import explain
@@ -21,6 +21,8 @@ from tsim.vectors import Vectors
 BUSY_SECONDS = 30.0
 # Pages written ahead before they are moved into the file: fewer, larger moves than the default.
 CHECKPOINT_PAGES = 8000
+# The setting that says that a scrub is due.
+SCRUB = "scrub"
 READ = 500  # ids a statement, below SQLite's smallest limit on parameters
 
 
@@ -50,7 +52,8 @@ class SqliteStore:
 
     def settings(self) -> dict[str, str]:
         """Returns what was noted about the memory as a whole."""
-        return dict(self._rows("SELECT name, value FROM setting ORDER BY name"))
+        query = "SELECT name, value FROM setting WHERE name <> ? ORDER BY name"
+        return dict(self._rows(query, (SCRUB,)))
 
     def note(self, settings: Mapping[str, str]) -> None:
         """Notes something about the memory as a whole, unless it is noted already."""
@@ -93,10 +96,22 @@ class SqliteStore:
             )
 
     def commit(
-        self, thread: str, changes: Changes, counters: Counters, *, expected: int
+        self,
+        thread: str,
+        changes: Changes,
+        counters: Counters,
+        *,
+        expected: int,
+        settings: Mapping[str, str],
     ) -> tuple[int, int] | None:
         """Writes changes, durably and whole, if the thread still has the expected version."""
         with self._writing():
+            found = self.settings()
+            if any(found.get(key) != value for key, value in settings.items()):
+                raise MismatchError(
+                    f"{self.path} was rebuilt for {found.get('model')} and {found.get('preset')} "
+                    "while it was open here; open it again"
+                )
             if self.version(thread)[0] != expected:
                 return None
             self._write(thread, changes, counters)
@@ -114,17 +129,26 @@ class SqliteStore:
             for name, (changes, counters) in threads.items():
                 self._write(name, changes, counters)
 
-    def replace_all(self, threads: Mapping[str, Written], settings: Mapping[str, str]) -> None:
+    def replace_all(
+        self,
+        threads: Mapping[str, Written],
+        settings: Mapping[str, str],
+        *,
+        expected: Mapping[str, int],
+    ) -> bool:
         """Puts new contents in the place of all threads and settings, whole or not at all."""
         with self._writing():
+            if {name: self.version(name)[0] for name in self.threads()} != expected:
+                return False
             for name in self.threads():
                 self._delete(name)
-            self._connection.execute("DELETE FROM setting")
+            self._connection.execute("DELETE FROM setting WHERE name <> ?", (SCRUB,))
             self._connection.executemany(
                 "INSERT INTO setting VALUES (?, ?)", sorted(settings.items())
             )
             for name, (changes, counters) in threads.items():
                 self._write(name, changes, counters)
+            return True
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
         """Reads the turns of some episodes."""
@@ -153,6 +177,12 @@ class SqliteStore:
                 found += [turn_of(*turn) for turn in self._rows(query, some)]
         return found
 
+    def open_turns(self, thread: str) -> list[Turn]:
+        """Reads the turns of the episode that is still open."""
+        with self._reading():
+            row = self._thread(thread)
+            return self._open_turns(row[0]) if row else []
+
     def all_turns(self, thread: str) -> Iterator[tuple[int, Turn]]:
         """Reads all turns in order, each with its episode."""
         query = (
@@ -171,23 +201,36 @@ class SqliteStore:
     def remove(self, thread: str) -> bool:
         """Removes a thread; tells whether it was there."""
         with self._writing():
-            return self._delete(thread)
+            there = self._delete(thread)
+            if there:
+                self._connection.execute("INSERT OR REPLACE INTO setting VALUES (?, '')", (SCRUB,))
+            return there
 
-    def scrub(self) -> None:
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Sees one state of the memory throughout, whatever others write meanwhile."""
+        return self._reading()
+
+    def scrub(self) -> bool:
         """Makes sure that nothing removed can be read back from the file.
 
         Removed content is overwritten as it is deleted, but pages that were split long ago may
         hold old copies in their slack. Writing the file anew leaves those behind; emptying the
         write-ahead log removes the last ones.
         """
-        with self._lock, self._explained():
-            self._connection.execute("VACUUM")
-            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        if busy:
-            raise StoreBusyError(
-                f"what was forgotten is gone from {self.path}, but other processes keep its "
-                "write-ahead log alive; call verify() when they are done, which empties it"
-            )
+        try:
+            with self._lock, self._explained():
+                self._connection.execute("VACUUM")
+                if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    return False
+        except StoreBusyError:
+            return False
+        with self._writing():
+            self._connection.execute("DELETE FROM setting WHERE name = ?", (SCRUB,))
+        return True
+
+    def scrub_due(self) -> bool:
+        """Tells whether something removed may still be readable."""
+        return bool(self._rows("SELECT 1 FROM setting WHERE name = ?", (SCRUB,)))
 
     def check(self) -> list[str]:
         """Looks for damage in the file itself; returns what it found."""
@@ -203,6 +246,12 @@ class SqliteStore:
 
     def _prepare(self) -> None:
         execute = self._connection.execute
+        tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
+        if tables and "migration" not in tables:
+            raise StoreError(
+                f"{self.path} is a database of another program (it has {sorted(tables)[0]!r}); "
+                "nothing was changed in it"
+            )
         if execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")
@@ -252,9 +301,14 @@ class SqliteStore:
         vectors = np.empty((0, 0), dtype=np.float32)
         rows = self._connection.execute(query, bounds)
         while some := rows.fetchmany(READ):
-            block = np.frombuffer(b"".join(row[1] for row in some), dtype="<f4")
             if not keys:
-                vectors = np.empty((count, len(block) // len(some)), dtype=np.float32)
+                vectors = np.empty((count, len(some[0][1]) // 4), dtype=np.float32)
+            if {len(row[1]) for row in some} != {4 * vectors.shape[1]}:
+                raise StoreError(
+                    f"{self.path} holds vectors of different lengths: it is damaged; restore it "
+                    "from an export, or rebuild it with: tsim doctor --rebuild"
+                )
+            block = np.frombuffer(b"".join(row[1] for row in some), dtype="<f4")
             vectors[len(keys) : len(keys) + len(some)] = block.reshape(len(some), -1)
             keys += [row[0] for row in some]
             numbers += [row[2] for row in some]
@@ -295,6 +349,8 @@ class SqliteStore:
         execute, many = self._connection.execute, self._connection.executemany
         (now,) = execute("UPDATE clock SET now = now + 1 RETURNING now").fetchone()
         removing = changes.removed_turns or changes.removed_episodes
+        if removing:
+            execute("INSERT OR REPLACE INTO setting VALUES (?, '')", (SCRUB,))
         execute(
             "INSERT INTO thread (name, version, epoch, next_turn, next_episode, next_cluster) "
             "VALUES (?1, ?2, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET version = ?2, "
@@ -360,6 +416,9 @@ class SqliteStore:
     def _reading(self) -> Iterator[None]:
         """Sees one state of the file throughout."""
         with self._lock, self._explained():
+            if self._connection.in_transaction:
+                yield
+                return
             self._connection.execute("BEGIN")
             try:
                 yield

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tsim.errors import InputError
+from tsim.errors import InputError, MismatchError
 from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, TurnRow
 from tsim.store import Store
 from tsim.types import Turn
@@ -69,7 +69,7 @@ class StoreConformance:
     def test_what_is_written_is_read_back_exactly_after_reopening(self, tmp_path: Path) -> None:
         """Texts, times and every bit of every vector survive."""
         store = self.open_store(tmp_path)
-        assert store.commit("a", FIRST, COUNTERS, expected=0)
+        assert store.commit("a", FIRST, COUNTERS, expected=0, settings={})
         store.close()
         store = self.open_store(tmp_path)
         state = store.load("a")
@@ -92,10 +92,10 @@ class StoreConformance:
     def test_only_the_expected_version_can_be_followed(self, tmp_path: Path) -> None:
         """Of two writers who saw the same state, the second writes nothing."""
         one, two = self.open_store(tmp_path), self.open_store(tmp_path)
-        written = one.commit("a", FIRST, COUNTERS, expected=0)
+        written = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
         assert written is not None
-        assert two.commit("a", FIRST, COUNTERS, expected=0) is None
-        assert one.commit("a", SECOND, LATER, expected=written[0])
+        assert two.commit("a", FIRST, COUNTERS, expected=0, settings={}) is None
+        assert one.commit("a", SECOND, LATER, expected=written[0], settings={})
         assert two.load("a").turn_ids == [0, 1, 2, 3, 4]
         one.close()
         two.close()
@@ -103,9 +103,9 @@ class StoreConformance:
     def test_additions_can_be_read_alone_and_keep_the_epoch(self, tmp_path: Path) -> None:
         """A reader that knows the beginning need not read it again."""
         store = self.open_store(tmp_path)
-        first = store.commit("a", FIRST, COUNTERS, expected=0)
+        first = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
         assert first
-        second = store.commit("a", SECOND, LATER, expected=first[0])
+        second = store.commit("a", SECOND, LATER, expected=first[0], settings={})
         assert second
         assert second[0] != first[0]
         assert second[1] == first[1]
@@ -119,9 +119,9 @@ class StoreConformance:
     def test_removal_changes_the_epoch_and_keeps_other_ids(self, tmp_path: Path) -> None:
         """A reader that knows the beginning must read it again."""
         store = self.open_store(tmp_path)
-        first = store.commit("a", FIRST, COUNTERS, expected=0)
+        first = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
         assert first
-        second = store.commit("a", SECOND, LATER, expected=first[0])
+        second = store.commit("a", SECOND, LATER, expected=first[0], settings={})
         assert second
         changes = Changes(
             removed_turns=(0, 1),
@@ -130,7 +130,7 @@ class StoreConformance:
             rewritten=(0,),
             removed_clusters=(1,),
         )
-        third = store.commit("a", changes, LATER, expected=second[0])
+        third = store.commit("a", changes, LATER, expected=second[0], settings={})
         assert third
         assert third[1] != second[1]
         state = store.load("a")
@@ -143,7 +143,7 @@ class StoreConformance:
         """Same ids in different threads never meet; a removed thread takes nothing else along."""
         store = self.open_store(tmp_path)
         for name in ("b", "a"):
-            assert store.commit(name, FIRST, COUNTERS, expected=0)
+            assert store.commit(name, FIRST, COUNTERS, expected=0, settings={})
         assert store.threads() == ["a", "b"]
         assert store.remove("a")
         assert not store.remove("a")
@@ -154,9 +154,9 @@ class StoreConformance:
     def test_a_thread_made_again_never_repeats_a_version(self, tmp_path: Path) -> None:
         """A reader of the old thread cannot mistake the new one for it."""
         store = self.open_store(tmp_path)
-        old = store.commit("a", FIRST, COUNTERS, expected=0)
+        old = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
         store.remove("a")
-        new = store.commit("a", FIRST, COUNTERS, expected=0)
+        new = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
         assert old
         assert new
         assert old[0] != new[0]
@@ -183,15 +183,60 @@ class StoreConformance:
         else:
             raise AssertionError("a thread was added twice")
         assert store.threads() == ["a"]
-        store.replace_all({"c": (FIRST, COUNTERS)}, {"model": "z"})
+        assert not store.replace_all({}, {"model": "z"}, expected={"a": 0})
+        versions = {"a": store.version("a")[0]}
+        assert store.replace_all({"c": (FIRST, COUNTERS)}, {"model": "z"}, expected=versions)
         assert store.threads() == ["c"]
         assert store.settings() == {"model": "z"}
         store.close()
 
+    def test_a_writer_for_other_settings_is_refused(self, tmp_path: Path) -> None:
+        """Whoever still has the old model in hand cannot write into a rebuilt memory."""
+        store = self.open_store(tmp_path)
+        store.note({"model": "x"})
+        assert store.commit("a", FIRST, COUNTERS, expected=0, settings={"model": "x"})
+        version = store.version("a")[0]
+        try:
+            store.commit("a", SECOND, LATER, expected=version, settings={"model": "y"})
+        except MismatchError:
+            pass
+        else:
+            raise AssertionError("vectors of two models were mixed")
+        assert store.load("a").turn_ids == [0, 1, 2]
+        store.close()
+
+    def test_a_snapshot_does_not_see_what_others_write(self, tmp_path: Path) -> None:
+        """A reader that takes its time gets one state."""
+        one, two = self.open_store(tmp_path), self.open_store(tmp_path)
+        first = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
+        assert first
+        with two.snapshot():
+            assert two.load("a").turn_ids == [0, 1, 2]
+            assert one.commit("a", SECOND, LATER, expected=first[0], settings={})
+            assert [turn.id for _, turn in two.all_turns("a")] == [0, 1, 2]
+        assert two.load("a").turn_ids == [0, 1, 2, 3, 4]
+        one.close()
+        two.close()
+
+    def test_a_scrub_is_due_after_a_removal_until_it_succeeds(self, tmp_path: Path) -> None:
+        """Readers can delay a scrub; it is not forgotten meanwhile."""
+        one, two = self.open_store(tmp_path), self.open_store(tmp_path)
+        first = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
+        assert first
+        assert not one.scrub_due()
+        gone = Changes(removed_turns=(0,))
+        assert one.commit("a", gone, COUNTERS, expected=first[0], settings={})
+        assert two.scrub_due()
+        assert one.scrub()
+        assert not two.scrub_due()
+        assert "scrub" not in one.settings()
+        one.close()
+        two.close()
+
     def test_a_sound_store_has_nothing_to_report(self, tmp_path: Path) -> None:
         """Checking and scrubbing leave contents alone."""
         store = self.open_store(tmp_path)
-        assert store.commit("a", FIRST, COUNTERS, expected=0)
+        assert store.commit("a", FIRST, COUNTERS, expected=0, settings={})
         store.scrub()
         assert store.check() == []
         assert store.load("a").turn_ids == [0, 1, 2]

@@ -90,6 +90,23 @@ def test_failures_are_json_and_leave_no_file_behind(tsim, tmp_path):
     assert not (tmp_path / "memory.db").exists()
 
 
+def test_reading_commands_make_no_file(tsim, tmp_path):
+    for command in (("search", "x"), ("context", "x"), ("episodes",), ("forget", "--turn", "1")):
+        ran = tsim(*command, "--memory", "typo.db")
+        assert ran.returncode == 1
+        assert "typo.db does not exist" in ran.stderr
+    assert not (tmp_path / "typo.db").exists()
+
+
+def test_text_with_brackets_is_shown_as_it_is(tsim):
+    tsim("add", stdin='{"role": "user", "text": "use [/INST] and [red]budget[/red]"}')
+    for command in (("episodes",), ("search", "budget")):
+        ran = tsim(*command)
+        assert ran.returncode == 0
+        assert "[/INST]" in ran.stdout
+        assert "[red]" in ran.stdout
+
+
 def test_another_preset_is_offered_a_rebuild(tsim):
     tsim("add", stdin=LINES)
     ran = tsim("search", "x", "--preset", "longmemeval", "--json")

@@ -119,6 +119,14 @@ def test_verify_notices_a_changed_and_a_missing_file(hub, tmp_path):
         weights.verify(directory, make_spec())
 
 
+def test_a_damaged_model_is_mended_by_fetching_it_again(hub, tmp_path):
+    directory = weights.fetch(tmp_path, make_spec(), endpoint=hub.url)
+    (directory / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(WeightsCorruptError):
+        weights.fetch(tmp_path, make_spec(), endpoint=hub.url, offline=True)
+    weights.verify(weights.fetch(tmp_path, make_spec(), endpoint=hub.url), make_spec())
+
+
 FETCH = """
 import sys
 from pathlib import Path
@@ -152,7 +160,7 @@ def test_a_killed_fetch_leaves_no_model_and_its_rest_is_swept_later(hub, tmp_pat
     assert not (models / "small").exists()
     (leftover,) = models.glob(".fetch-*")
     hub.delay = 0.0
-    for path in leftover.rglob("*"):
+    for path in (*leftover.rglob("*"), leftover):
         os.utime(path, (0, 0))
     weights.verify(weights.fetch(tmp_path, make_spec(), endpoint=hub.url), make_spec())
     assert not leftover.exists()
