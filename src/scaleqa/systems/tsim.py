@@ -25,10 +25,12 @@ class Tsim:
         self._k = k or None
         self._budget = budget or None
         self._words = 0
+        self._turns_of: dict[int, list[int]] = {}
 
     def ingest(self, turns: Sequence[StreamTurn]) -> None:
         """Adds turns."""
         self._words += sum(len(turn.text.split()) for turn in turns)
+        self._turns_of.clear()
         self._thread.add_many(NewTurn(role=turn.role, text=turn.text) for turn in turns)
 
     def retrieve(self, asked: Asked) -> Retrieved:
@@ -60,7 +62,9 @@ class Tsim:
     def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:
         """Tells which turns each view leads to."""
         found = self._thread.views(asked.question)
-        turns = {e.id: [t.id for t in e.turns] for e in self._thread.episodes()}
+        if not self._turns_of:
+            self._turns_of = {e.id: [t.id for t in e.turns] for e in self._thread.episodes()}
+        turns = self._turns_of
         views = {"raw": found.raw, "summary": found.summary, "cluster": found.cluster}
         return {
             name: frozenset(turn for episode in episodes for turn in turns[episode])
