@@ -156,7 +156,7 @@ def test_ids_beyond_a_thread_touch_no_other_thread(tmp_path, tiny_embedder):
 def test_forgetting_under_a_reader_is_told_and_made_good_later(
     tmp_path, tiny_embedder, monkeypatch
 ):
-    monkeypatch.setattr("tsim.store.sqlite.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("tsim.store.database.BUSY_SECONDS", 0.2)
     path = tmp_path / "m.db"
     with Memory.open(path, model=tiny_embedder) as memory:
         thread = memory.thread("a")
