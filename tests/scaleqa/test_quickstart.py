@@ -4,9 +4,17 @@ import sys
 from pathlib import Path
 
 
-def test_quickstart_finds_the_project_the_question_names(minilm):
+def quickstart(out: Path) -> list[dict]:
     command = [str(Path(sys.executable).with_name("scaleqa")), "quickstart", "--json"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
-    hits = json.loads(ran.stdout)["hits"]
-    assert any("Halden" in turn for turn in hits[0]["turns"])
-    assert hits[0]["score"] >= hits[1]["score"]
+    ran = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def test_quickstart_compares_systems_and_repeats_without_asking_again(minilm, tmp_path):
+    first = quickstart(tmp_path / "q")
+    hits = {row["system"]: row["hit"] for row in first}
+    assert len(hits) >= 5
+    assert hits["oracle"] == 1
+    assert hits["tsim"] > hits["standard_rag"]
+    assert all(row["questions"] == 80 for row in first)
+    assert quickstart(tmp_path / "q") == first

@@ -1,43 +1,73 @@
-"""`scaleqa quickstart`: from a fresh install to a first result."""
+"""`scaleqa quickstart`: from a fresh install to a first comparison."""
 
-import tempfile
+from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from scaleqa import sample
-from tsim import Memory
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from scaleqa.backends import open_backend
+from scaleqa.evaluate.loop import LoopSettings, run_packages
+from scaleqa.evaluate.metrics import Scores, score
+from scaleqa.noise import shipped_pool
+from scaleqa.packages import BuildSettings, build, load_packages, subset, write_packages
+from scaleqa.prompts import template
+from scaleqa.records import shipped
+from tsim.cli.shell import AsJson, print_json, progress_bar, stderr
+from tsim.embed import open_embedder
 
-EPISODES = 2
+SYSTEMS = ("tsim", "fixed_window", "hybrid_rrf", "standard_rag", "full_context", "oracle")
+QUESTIONS = 80
+TARGET = 16_000
+SEED = 11
 
 
-def quickstart(as_json: AsJson = False) -> None:
-    """Remember a small mixed thread and ask it a question, with the embedded defaults.
+def quickstart(
+    out: Annotated[
+        Path, typer.Option(help="Directory for the thread and the rows; a repeat goes on there.")
+    ] = Path("runs/quickstart"),
+    as_json: AsJson = False,
+) -> None:
+    """Build a small thread and run six systems on it in the closed loop, with no answer model.
 
     Example: scaleqa quickstart
     """
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        Memory.open(Path(directory) / "memory.db") as memory,
-        progress_bar("remembering") as report,
-    ):
-        thread = memory.thread("sample")
-        thread.add_many(sample.thread(), progress=report)
-        hits = thread.search(sample.QUESTION, k=EPISODES)
-    lines = [[f"{turn.id} {turn.role}: {turn.text}" for turn in hit.turns] for hit in hits]
+    packages = out / "packages"
+    if not packages.exists():
+        chosen = subset(shipped(), QUESTIONS, SEED)
+        made = build(chosen, shipped_pool().dialogues, BuildSettings(target=TARGET))
+        write_packages(made, packages)
+    loaded = load_packages(packages)
+    turns = sum(len(package.stream) for package in loaded)
+    stderr.print(f"{QUESTIONS} questions about one thread of {turns} turns, {TARGET:,} tokens")
+    backend = open_backend("extractive")
+    embedder = open_embedder(cached=True)
+    results: dict[str, Scores] = {}
+    for system in SYSTEMS:
+        settings = LoopSettings(system=system, template=template("answer.v1"))
+        with progress_bar(f"{system:13}") as report:
+            rows = run_packages(loaded, settings, backend, embedder, out / "rows", progress=report)
+        results[system] = score(rows)
     if as_json:
-        rows = [
-            {"episode": hit.episode, "score": round(hit.score, 3), "turns": turns}
-            for hit, turns in zip(hits, lines, strict=True)
-        ]
-        print_json({"question": sample.QUESTION, "hits": rows})
+        print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
         return
-    table = Table("episode", "score", "turns", title=sample.QUESTION, show_lines=True)
-    for hit, turns in zip(hits, lines, strict=True):
-        table.add_row(str(hit.episode), f"{hit.score:.2f}", Text("\n".join(turns)))
-    Console().print(table)
-    print("The rule that decides is in the thread, turns before the project's name.")
-    print("Next: tsim --help, make test, docs/method.md")
+    Console().print(_table(results))
+    print("CL hit: all evidence is in the context, along the closed loop. No model answers here.")
+    print(f"The thread and every row are in {out}. Next:")
+    print(f"  scaleqa compare {out / 'rows'} tsim standard_rag")
+    print("  scaleqa build --target 128k --out packages/128k && scaleqa retrieve packages/128k")
+    print("  scaleqa run packages/128k --backend openai:MODEL@BASE_URL --out runs/first")
+
+
+def _table(results: dict[str, Scores]) -> Table:
+    table = Table("system", "CL hit", "context tokens", "of them earlier exchanges")
+    for name, scores in results.items():
+        table.add_row(
+            name,
+            f"{scores.hit:.3f}",
+            f"{scores.context_tokens:,.0f}",
+            f"{scores.exchange_share:.0%}",
+        )
+    return table
