@@ -75,13 +75,13 @@ class Rows:
         self.extend(rest)
 
     def take(self, places: Sequence[int] | npt.NDArray[np.int64]) -> Vectors:
-        """Copies some rows into a matrix."""
+        """Copies some rows, named in ascending order, into a matrix."""
         wanted = np.asarray(places, dtype=np.int64)
         out = np.empty((len(wanted), self.dimension), dtype=np.float32)
-        blocks = wanted // BLOCK
-        for block in np.unique(blocks):
-            here = blocks == block
-            out[here] = self._blocks[block][wanted[here] % BLOCK]
+        edges = np.searchsorted(wanted, [n * BLOCK for n in range(len(self._blocks) + 1)])
+        for block, (first, last) in zip(self._blocks, pairwise(edges.tolist()), strict=True):
+            if first < last:
+                np.take(block, wanted[first:last] % BLOCK, axis=0, out=out[first:last])
         return out
 
     def scores(self, query: Vector) -> Vector:
