@@ -123,7 +123,7 @@ def rank(c, query, turn_vectors, episodes, summary_vectors, members, cluster_vec
             near = {
                 e: dot(summary_vectors[seed], summary_vectors[e])
                 for m in members.values() if seed in m
-                for e in m if e != seed
+                for e in m[-256:] if e != seed
             }  # fmt: skip
             for e in top(near, c["relatives"]):
                 give(e, c["w_expansion"] * summary[seed] * near[e])

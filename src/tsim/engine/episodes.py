@@ -289,7 +289,8 @@ class EpisodeEngine:
         known = self._companions_of.get(seed)
         if known is not None and known[0] == stamp:
             return known[1]
-        kin = np.unique(np.concatenate([members for _, members in groups]))
+        pool = self.settings.rank.seed_pool
+        kin = np.unique(np.concatenate([members[-pool:] for _, members in groups]))
         kin = kin[kin != seed]
         near = np.vecdot(self._summaries.take(self._places(kin)), self._summary_vector(seed))
         top = _top(near, self.settings.rank.seed_relatives)

@@ -33,6 +33,8 @@ class RankSettings:
         cluster_decay: What each further episode of a cluster keeps of its evidence.
         cluster_episodes: Episodes a cluster hit expands to (L2-to-episode expansion).
         seed_relatives: Episodes a seed expands to, from its own clusters (cluster expansion).
+        seed_pool: Newest episodes of each cluster among which they are sought: a search must not
+            take longer because a topic has grown.
         temporal_hops: Steps in time over which an episode helps its neighbours.
         temporal_decay: What each step keeps.
     """
@@ -48,6 +50,7 @@ class RankSettings:
     cluster_decay: float = 0.70
     cluster_episodes: int = 2
     seed_relatives: int = 2
+    seed_pool: int = 256
     temporal_hops: int = 0
     temporal_decay: float = 0.0
 
