@@ -34,6 +34,7 @@ soak: $(VENV)/.dev  ## Kill a writing process two hundred times and more.
 bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installed).
 	@$(BIN)/tsim models fetch
 	$(BIN)/python bench/embed.py
+	$(BIN)/python bench/memory.py --turns 1000 10000
 
 clean:  ## Remove what the other targets made.
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
