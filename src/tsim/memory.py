@@ -13,7 +13,7 @@ from tsim.errors import InputError, MismatchError
 from tsim.presets import OFFICIAL, Preset, find_preset
 from tsim.replay import replay
 from tsim.store import SqliteStore, Store
-from tsim.thread import Thread
+from tsim.thread import MAX_ID, Thread
 from tsim.verify import Report, verify
 
 
@@ -31,6 +31,7 @@ class Memory:
         self._store = store
         self._embedder = embedder
         self._preset = preset
+        self.rebuilt = False  # whether everything was made anew since the file was opened
         self._threads: dict[str, Thread] = {}
         self._lock = threading.Lock()
 
@@ -120,8 +121,7 @@ class Memory:
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Makes all vectors and episodes anew from the turns, with this model and preset."""
-        while not self._replayed(same_model=False, progress=progress):
-            pass  # somebody added turns meanwhile
+        self._rebuild(same_model=False, progress=progress)
 
     def _identity(self) -> dict[str, str]:
         return {"model": self._embedder.identity, "preset": self._preset.fingerprint}
@@ -149,15 +149,24 @@ class Memory:
                 f"{path} was written with {key} {found.get(key)}, asked for {wanted[key]}; open it "
                 f"with the former, or make it anew with rebuild=True (tsim doctor --rebuild)"
             )
-        while not self._replayed(same_model="model" not in differing, progress=progress):
+        self._rebuild(same_model="model" not in differing, progress=progress)
+
+    def _rebuild(self, *, same_model: bool, progress: Callable[[int, int], None] | None) -> None:
+        while not self._replayed(same_model=same_model, progress=progress):
             pass  # somebody added turns meanwhile
+        self.rebuilt = True
 
     def _replayed(self, *, same_model: bool, progress: Callable[[int, int], None] | None) -> bool:
         """Makes everything anew; writes it unless a thread has changed since it was read."""
         with self._store.snapshot():
-            states = {name: self._store.load(name) for name in self._store.threads()}
+            # Vectors that will be made anew are not read: they may be what is damaged.
+            first = 0 if same_model else MAX_ID
+            states = {
+                name: self._store.load_since(name, turn=first, episode=first)
+                for name in self._store.threads()
+            }
             texts = {name: [t for _, t in self._store.all_turns(name)] for name in states}
-        total = sum(len(state.turn_ids) for state in states.values())
+        total = sum(len(turns) for turns in texts.values())
         done = 0
         contents = {}
         for name, state in states.items():
@@ -170,6 +179,6 @@ class Memory:
                 vectors=state.turn_vectors if same_model else None,
                 progress=(lambda n, b=before: progress(b + n, total)) if progress else None,  # type: ignore[misc]
             )
-            done += len(state.turn_ids)
+            done += len(texts[name])
         versions = {name: state.version for name, state in states.items()}
         return self._store.replace_all(contents, self._wanted(), expected=versions)

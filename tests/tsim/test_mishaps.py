@@ -205,6 +205,8 @@ def test_damage_to_vectors_is_a_finding_and_a_rebuild_mends_it(tmp_path, tiny_em
     connection.close()
     with Memory.open(path, model=tiny_embedder) as memory:
         assert any("different lengths" in problem for problem in memory.verify().problems)
+        memory.rebuild()
+        assert exported(memory, tmp_path / "again.jsonl") == whole
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path, tiny_embedder):

@@ -69,7 +69,7 @@ def doctor(
         progress_bar("turns") as report,
         Memory.open(memory, model=model, preset=preset, rebuild=rebuild, progress=report) as opened,
     ):
-        if rebuild:
+        if rebuild and not opened.rebuilt:
             opened.rebuild(report)
         found = opened.verify()
     if as_json:
