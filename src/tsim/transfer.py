@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tsim.errors import InputError, MismatchError
 from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, TurnRow
 from tsim.store import Store
+from tsim.store.codec import blob_of, bytes_of, total_of, vector_of
 from tsim.types import Turn
-from tsim.vectors import Sum, Vector
 
 
 class _Line(BaseModel):
@@ -130,17 +129,17 @@ def _lines(store: Store) -> Iterator[dict[str, Any]]:
                 role=turn.role,
                 at=turn.at,
                 text=turn.text,
-                vector=_write(vector),
+                vector=_text(blob_of(vector)),
             ).model_dump()
         for row in state.episodes:
-            vector_text = None if row.vector is None else _write(row.vector)
+            vector_text = None if row.vector is None else _text(blob_of(row.vector))
             yield _Episode(id=row.id, vector=vector_text).model_dump()
         for cluster in state.clusters:
             yield _Cluster(
                 id=cluster.id,
                 members=list(cluster.members),
-                total=base64.b64encode(cluster.total.astype("<f8").tobytes()).decode(),
-                vector=_write(cluster.vector),
+                total=_text(bytes_of(cluster.total)),
+                vector=_text(blob_of(cluster.vector)),
             ).model_dump()
 
 
@@ -210,13 +209,15 @@ def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[C
             TurnRow(
                 turn=Turn(id=row.id, role=row.role, text=row.text, at=row.at),
                 episode=row.episode,
-                vector=_vector(row.vector),
+                vector=vector_of(_bytes(row.vector)),
             )
             for row in rows
             if isinstance(row, _Turn)
         ),
         episodes=tuple(
-            EpisodeRow(id=row.id, vector=None if row.vector is None else _vector(row.vector))
+            EpisodeRow(
+                id=row.id, vector=None if row.vector is None else vector_of(_bytes(row.vector))
+            )
             for row in rows
             if isinstance(row, _Episode)
         ),
@@ -224,8 +225,8 @@ def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[C
             ClusterRow(
                 id=row.id,
                 members=tuple(row.members),
-                total=_total(row.total),
-                vector=_vector(row.vector),
+                total=total_of(_bytes(row.total)),
+                vector=vector_of(_bytes(row.vector)),
             )
             for row in clusters
         ),
@@ -237,13 +238,9 @@ def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[C
     return changes, counters
 
 
-def _write(vector: Vector) -> str:
-    return base64.b64encode(vector.astype("<f4").tobytes()).decode()
+def _text(blob: bytes) -> str:
+    return base64.b64encode(blob).decode()
 
 
-def _vector(text: str) -> Vector:
-    return np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float32)
-
-
-def _total(text: str) -> Sum:
-    return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text)

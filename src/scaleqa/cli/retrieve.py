@@ -12,6 +12,7 @@ from rich.table import Table
 from scaleqa.evaluate import Diagnosis, diagnose
 from scaleqa.evaluate.table import markdown
 from scaleqa.packages import load_packages
+from scaleqa.systems import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
@@ -35,9 +36,9 @@ def retrieve(
     loaded = load_packages(packages)
     embedder = open_embedder(model, cached=True)
     found: list[Diagnosis] = []
-    for spec in filter(None, system.split(",")):
+    for spec in split_specs(system):
         with progress_bar(spec) as report:
-            found.append(diagnose(loaded, spec.replace(";", ","), embedder, progress=report))
+            found.append(diagnose(loaded, spec, embedder, progress=report))
     rows = [asdict(diagnosis) for diagnosis in found]
     details = [row.pop("results") for row in rows]
     if out:

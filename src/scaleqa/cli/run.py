@@ -15,6 +15,7 @@ from scaleqa.evaluate.metrics import Scores, score
 from scaleqa.evaluate.rows import all_rows
 from scaleqa.packages import load_packages
 from scaleqa.prompts import template
+from scaleqa.systems import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
@@ -42,15 +43,13 @@ def run(
     chosen = template(prompt)
     results: dict[str, Scores] = {}
     try:
-        for spec in filter(None, system.split(",")):
-            settings = LoopSettings(
-                system=spec.replace(";", ","), template=chosen, writeback=writeback
-            )
+        for spec in split_specs(system):
+            settings = LoopSettings(system=spec, template=chosen, writeback=writeback)
             with progress_bar(spec) as report:
                 rows = run_packages(
                     loaded, settings, answering, embedder, out, workers=workers, progress=report
                 )
-            results[settings.system] = score(rows)
+            results[spec] = score(rows)
     finally:
         answering.close()
     if as_json:

@@ -16,6 +16,7 @@ from typing import IO, Any, cast
 from scaleqa.errors import DataError
 from scaleqa.noise.formats import FORMATS, Format, Malformed
 from tsim import tokens
+from tsim.embed.weights import sha256_of
 
 # The most frequent English words; a text in which few of its words are among these is not English.
 FUNCTION_WORDS = frozenset(
@@ -127,7 +128,7 @@ def load_pool(
         raise DataError(f"no noise format {form!r}; there are {', '.join(sorted(FORMATS))}")
     if not path.is_file():
         raise DataError(f"{path} does not exist; give the path of a downloaded {form} file")
-    found = _hash(path)
+    found = sha256_of(path)
     if sha256 and found != sha256:
         raise DataError(f"{path} has sha256 {found}, expected {sha256}: it is another version")
     return _collect(path, FORMATS[form], found, bounds or Bounds(), strict, limit)
@@ -221,11 +222,6 @@ def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return cast(IO[bytes], gzip.open(path, "rb"))
     return path.open("rb")
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _alternate(turns: tuple[tuple[str, str], ...]) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from scaleqa.packages.mix import braid as mix_braid
 from scaleqa.packages.package import Block, Package, Query, StreamTurn
 from scaleqa.records import Record
 from scaleqa.records.card import fingerprint
-from tsim import tokens
 
 VERSION = 1
 KILO = 1000
@@ -70,8 +69,8 @@ def build(
         raise DataError("there are no records to build from")
     if not 0 < settings.truth_cap <= 1:
         raise DataError(f"truth cap {settings.truth_cap} is not between 0 and 1")
-    ordered = sorted(records, key=lambda record: (-_tokens(record), record.id))
-    truth = sum(_tokens(record) for record in ordered)
+    ordered = sorted(records, key=lambda record: (-record.tokens, record.id))
+    truth = sum(record.tokens for record in ordered)
     if settings.target == 0:
         regime, batches = "evidence-only", [ordered]
     elif truth <= settings.target:
@@ -90,17 +89,13 @@ def build(
     ]
 
 
-def _tokens(record: Record) -> int:
-    return tokens.from_words(sum(len(turn.content.split()) for turn in record.dialogue))
-
-
 def _batch(ordered: Sequence[Record], settings: BuildSettings) -> list[list[Record]]:
     """Best fit: each record goes where it leaves the least room."""
     capacity = int(settings.truth_cap * settings.target)
     batches: list[list[Record]] = []
     room: list[int] = []
     for record in ordered:
-        size = _tokens(record)
+        size = record.tokens
         if size > capacity:
             raise DataError(
                 f"{record.id} has {size} tokens, a batch holds {capacity}; choose a longer target"
@@ -124,7 +119,7 @@ def _package(
     settings: BuildSettings,
     described: dict[str, Any],
 ) -> Package:
-    wanted = max(0, settings.target - sum(_tokens(record) for record in records))
+    wanted = max(0, settings.target - sum(record.tokens for record in records))
     filler = _fill(noise, wanted, settings.noise_seed, number) if settings.target else []
     records = sorted(records, key=lambda record: record.id)
     dialogues = [[turn.content for turn in record.dialogue] for record in records]

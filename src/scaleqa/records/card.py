@@ -9,7 +9,7 @@ from typing import Any
 
 from scaleqa.records.calibration import Calibration
 from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Record
-from scaleqa.records.validate import Report, dialogue_tokens
+from scaleqa.records.validate import Report
 
 # How the paper's own set looks, to stand beside ours.
 PAPER = {"records": 3000, "tokens": 131, "turns": 7, "evidence": 1.45}
@@ -19,7 +19,7 @@ def stats(records: Sequence[Record]) -> dict[str, Any]:
     """Counts what the card tells."""
     if not records:
         return {"records": 0}
-    lengths = [dialogue_tokens(record) for record in records]
+    lengths = [record.tokens for record in records]
     labels = Counter(label for record in records for label in record.stress.labels)
     return {
         "records": len(records),

@@ -5,6 +5,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tsim import tokens
+
 SPLITS = ("s1", "s2")
 DOMAINS = (
     "CS-Software",
@@ -118,6 +120,11 @@ class Record(_Strict):
     def text(self) -> str:
         """The dialogue as one text."""
         return "\n".join(turn.content for turn in self.dialogue)
+
+    @property
+    def tokens(self) -> int:
+        """Benchmark tokens of the dialogue."""
+        return tokens.from_words(sum(len(turn.content.split()) for turn in self.dialogue))
 
     def option(self, letter: str) -> str:
         """The option of a letter."""

@@ -14,7 +14,6 @@ from scaleqa.records.load import BadLine
 from scaleqa.records.probes import Probe, embedding_probes, lexical_probes
 from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Record
 from scaleqa.records.text import common_words, names
-from tsim import tokens
 from tsim.embed import Embedder
 
 MEMORY_PROBE = re.compile(
@@ -214,8 +213,3 @@ def _reused_names(records: Sequence[Record]) -> list[Finding]:
         for name, ids in sorted(holders.items(), key=lambda item: (-len(item[1]), item[0]))
         if len(ids) >= REUSED_NAME
     ]
-
-
-def dialogue_tokens(record: Record) -> int:
-    """Benchmark tokens of a record's dialogue."""
-    return tokens.from_words(sum(len(turn.content.split()) for turn in record.dialogue))

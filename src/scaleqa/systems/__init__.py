@@ -9,7 +9,7 @@ from scaleqa.systems.protocol import (
     Tools,
     Unit,
 )
-from scaleqa.systems.registry import open_system, system_names
+from scaleqa.systems.registry import open_system, split_specs, system_names
 
 __all__ = [
     "Accounting",
@@ -20,5 +20,6 @@ __all__ = [
     "Tools",
     "Unit",
     "open_system",
+    "split_specs",
     "system_names",
 ]

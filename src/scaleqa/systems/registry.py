@@ -18,6 +18,11 @@ def system_names() -> list[str]:
     return sorted(_points())
 
 
+def split_specs(text: str) -> list[str]:
+    """Reads what users write: systems by commas, the options of each by semicolons."""
+    return [spec.replace(";", ",") for spec in text.split(",") if spec]
+
+
 def open_system(spec: str, tools: Tools) -> System:
     """Opens a system from `name` or `name:key=value,key=value`.
 

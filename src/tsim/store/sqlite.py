@@ -12,6 +12,7 @@ from tsim.vectors import Vectors
 
 # The setting that says that a scrub is due.
 SCRUB = "scrub"
+SCRUB_IS_DUE = "INSERT OR REPLACE INTO setting VALUES ('scrub', '')"
 
 
 class SqliteStore(DatabaseFile):
@@ -170,7 +171,7 @@ class SqliteStore(DatabaseFile):
         with self._writing():
             there = self._delete(thread)
             if there:
-                self._connection.execute("INSERT OR REPLACE INTO setting VALUES (?, '')", (SCRUB,))
+                self._connection.execute(SCRUB_IS_DUE)
             return there
 
     def scrub(self) -> bool:
@@ -256,7 +257,7 @@ class SqliteStore(DatabaseFile):
         (now,) = execute("UPDATE clock SET now = now + 1 RETURNING now").fetchone()
         removing = changes.removed_turns or changes.removed_episodes
         if removing:
-            execute("INSERT OR REPLACE INTO setting VALUES (?, '')", (SCRUB,))
+            execute(SCRUB_IS_DUE)
         execute(
             "INSERT INTO thread (name, version, epoch, next_turn, next_episode, next_cluster) "
             "VALUES (?1, ?2, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET version = ?2, "
