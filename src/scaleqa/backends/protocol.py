@@ -1,8 +1,8 @@
-"""What an answer backend is."""
+"""What an answer backend is, and what a chat model is that a system may use itself."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,78 @@ class Backend(Protocol):
 
         Raises:
             tsim.errors.RemoteError: The backend failed for good.
+        """
+        ...
+
+    def close(self) -> None:
+        """Lets go of connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A function that a model wants called."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a chat.
+
+    Attributes:
+        role: `system`, `user`, `assistant` or `tool`.
+        content: Its text.
+        calls: What an assistant's message wants called.
+        answers: The call that a tool's message answers.
+    """
+
+    role: str
+    content: str
+    calls: tuple[Call, ...] = ()
+    answers: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A function a model may call; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a chat model said: text, calls, or both."""
+
+    text: str
+    calls: tuple[Call, ...] = ()
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class ChatModel(Protocol):
+    """A language model that a system may use for itself: to summarise, extract, or act."""
+
+    @property
+    def identity(self) -> str:
+        """Names model and settings."""
+        ...
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        functions: Sequence[Function] = (),
+        *,
+        most_tokens: int = 300,
+    ) -> Said:
+        """Says what comes next, at temperature zero.
+
+        Raises:
+            tsim.errors.RemoteError: The model failed for good.
         """
         ...
 

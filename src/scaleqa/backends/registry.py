@@ -2,7 +2,7 @@
 
 from scaleqa.backends.extractive import Extractive
 from scaleqa.backends.openai import OpenAI
-from scaleqa.backends.protocol import Backend
+from scaleqa.backends.protocol import Backend, ChatModel
 from scaleqa.errors import DataError
 from tsim import environment
 
@@ -30,3 +30,15 @@ def open_backend(spec: str) -> Backend:
         f"no backend {spec!r}; there are extractive, and openai:MODEL or openai:MODEL@BASE_URL for "
         "any server with the OpenAI chat API (OpenAI, Gemini, DeepSeek, Ollama)"
     )
+
+
+def open_chat(spec: str) -> ChatModel:
+    """Opens a chat model that systems may use themselves, written as a backend is.
+
+    Raises:
+        DataError: There is no such backend, or it cannot chat.
+    """
+    backend = open_backend(spec)
+    if not isinstance(backend, OpenAI):
+        raise DataError(f"{spec!r} is no chat model; write openai:MODEL or openai:MODEL@BASE_URL")
+    return backend

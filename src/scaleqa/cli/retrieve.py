@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from scaleqa.backends import open_chat
 from scaleqa.evaluate import Diagnosis, diagnose
 from scaleqa.evaluate.table import markdown
 from scaleqa.packages import load_packages
@@ -25,6 +26,9 @@ def retrieve(
         str, typer.Option(help="Systems, by commas; options as name:key=value;key=value.")
     ] = SYSTEMS,
     model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
+    assist: Annotated[
+        str | None, typer.Option(help="A chat model for systems that use one, as openai:MODEL.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write question-level rows here.")] = None,
     table: Annotated[Path | None, typer.Option(help="Write the table here, as Markdown.")] = None,
     as_json: AsJson = False,
@@ -35,10 +39,15 @@ def retrieve(
     """
     loaded = load_packages(packages)
     embedder = open_embedder(model, cached=True)
+    helper = open_chat(assist) if assist else None
     found: list[Diagnosis] = []
-    for spec in split_specs(system):
-        with progress_bar(spec) as report:
-            found.append(diagnose(loaded, spec, embedder, progress=report))
+    try:
+        for spec in split_specs(system):
+            with progress_bar(spec) as report:
+                found.append(diagnose(loaded, spec, embedder, model=helper, progress=report))
+    finally:
+        if helper:
+            helper.close()
     rows = [asdict(diagnosis) for diagnosis in found]
     details = [row.pop("results") for row in rows]
     if out:

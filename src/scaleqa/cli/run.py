@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from scaleqa.backends import open_backend
+from scaleqa.backends import open_backend, open_chat
 from scaleqa.evaluate.compare import compare as compare_rows
 from scaleqa.evaluate.loop import LoopSettings, run_packages
 from scaleqa.evaluate.metrics import Scores, score
@@ -31,6 +31,9 @@ def run(
     writeback: Annotated[bool, typer.Option(help="Exchanges become part of the thread.")] = True,
     workers: Annotated[int, typer.Option(min=1, help="Packages run at once.")] = 1,
     model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
+    assist: Annotated[
+        str | None, typer.Option(help="A chat model for systems that use one, as openai:MODEL.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run systems in the closed loop: retrieve, ask, grade, write back.
@@ -40,11 +43,12 @@ def run(
     loaded = load_packages(packages)
     embedder = open_embedder(model, cached=True)
     answering = open_backend(backend)
+    helper = open_chat(assist) if assist else None
     chosen = template(prompt)
     results: dict[str, Scores] = {}
     try:
         for spec in split_specs(system):
-            settings = LoopSettings(system=spec, template=chosen, writeback=writeback)
+            settings = LoopSettings(system=spec, template=chosen, writeback=writeback, model=helper)
             with progress_bar(spec) as report:
                 rows = run_packages(
                     loaded, settings, answering, embedder, out, workers=workers, progress=report
@@ -52,6 +56,8 @@ def run(
             results[spec] = score(rows)
     finally:
         answering.close()
+        if helper:
+            helper.close()
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
     else:

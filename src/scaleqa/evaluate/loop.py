@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scaleqa.backends import Backend, Request
+from scaleqa.backends import Backend, ChatModel, Request
 from scaleqa.errors import DataError
 from scaleqa.evaluate.parse import parse
 from scaleqa.evaluate.rows import Row, RowFile
@@ -35,11 +35,13 @@ class LoopSettings:
         system: Name and options of the system.
         template: The prompt.
         writeback: Whether exchanges become part of the thread.
+        model: A language model for the system's own use.
     """
 
     system: str
     template: Template
     writeback: bool = True
+    model: ChatModel | None = None
 
 
 def run_packages(
@@ -112,6 +114,7 @@ def _run_identity(package: Package, settings: LoopSettings, backend: Backend) ->
         "backend": backend.identity,
         "prompt": f"{settings.template.name}/{settings.template.sha256[:12]}",
         "writeback": settings.writeback,
+        "model": settings.model.identity if settings.model else None,
     }
 
 
@@ -124,7 +127,9 @@ def _run(
     progress: Callable[[int, int], None] | None,
 ) -> None:
     truth = {query.id: query.evidence for query in package.queries}
-    system = open_system(settings.system, Tools(embedder=embedder, truth=truth))
+    system = open_system(
+        settings.system, Tools(embedder=embedder, model=settings.model, truth=truth)
+    )
     try:
         for start in range(0, len(package.stream), CHUNK):
             system.ingest(package.stream[start : start + CHUNK])

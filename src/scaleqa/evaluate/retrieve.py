@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from scaleqa.backends import ChatModel
 from scaleqa.packages import Package
 from scaleqa.stats import Interval, wilson
 from scaleqa.systems import Asked, System, Tools, open_system
@@ -79,6 +80,8 @@ def diagnose(
     packages: Sequence[Package],
     spec: str,
     embedder: Embedder,
+    *,
+    model: ChatModel | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Diagnosis:
     """Feeds each package to a fresh system and asks all its questions, without writing back."""
@@ -88,7 +91,7 @@ def diagnose(
     done = 0
     for package in packages:
         truth = {query.id: query.evidence for query in package.queries}
-        system = open_system(spec, Tools(embedder=embedder, truth=truth))
+        system = open_system(spec, Tools(embedder=embedder, model=model, truth=truth))
         try:
             for start in range(0, len(package.stream), CHUNK):
                 some = package.stream[start : start + CHUNK]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from scaleqa.backends import ChatModel
 from scaleqa.packages import StreamTurn
 from tsim.embed import Embedder
 
@@ -82,10 +83,12 @@ class Tools:
 
     Attributes:
         embedder: The benchmark's embedder; vectors are shared between systems, never state.
+        model: A language model for the system's own use, where the user names one.
         truth: Each question's evidence turns, for the controls that are told; empty for all others.
     """
 
     embedder: Embedder
+    model: ChatModel | None = None
     truth: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 

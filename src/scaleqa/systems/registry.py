@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 
 from scaleqa.errors import DataError
@@ -36,7 +37,7 @@ def open_system(spec: str, tools: Tools) -> System:
         hint = f"; did you mean {near[0]}?" if near else ""
         raise DataError(f"no system {name!r}{hint} (there are {', '.join(sorted(points))})")
     factory: Factory = points[name].load()
-    shown = tools if name in CONTROLS else Tools(embedder=tools.embedder)
+    shown = tools if name in CONTROLS else replace(tools, truth={})
     return factory(_options(spec, rest), shown)
 
 
