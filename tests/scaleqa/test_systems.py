@@ -11,6 +11,7 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate import diagnose
 from scaleqa.packages import StreamTurn, build
 from scaleqa.systems import Asked, Exchange, Tools, open_system, system_names
+from scaleqa.systems.summarise import summarise
 from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
 
 THREAD = [
@@ -208,3 +209,14 @@ def test_an_outside_package_with_one_file_joins_the_benchmark(tmp_path):
         cwd=Path(__file__).parents[2],
     )
     assert json.loads(ran.stdout) == [[3, 4], True]
+
+
+def test_a_summary_is_the_most_central_sentences_in_their_order():
+    texts = [
+        "The rule is one gpu for new projects. Bread was good today.",
+        "New projects keep to one gpu! Trains run late.\nThe gpu rule for projects is new.",
+    ]
+    short = summarise(texts, 22)
+    assert short == "The rule is one gpu for new projects. The gpu rule for projects is new."
+    assert summarise([], 20) == summarise(["the of and"], 20) == ""
+    assert summarise(texts, 1000).count("gpu") == 3
