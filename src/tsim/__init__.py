@@ -1,13 +1,14 @@
 """TSIM: episodic memory for conversations that never end."""
 
 from tsim.memory import Memory
-from tsim.presets import LONGMEMEVAL, OFFICIAL, Preset
+from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset
 from tsim.thread import Thread
 from tsim.types import Episode, Evidence, Forgotten, Hit, NewTurn, Receipt, Turn, Why
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "LATE",
     "LONGMEMEVAL",
     "OFFICIAL",
     "Episode",

@@ -1,10 +1,12 @@
 """From ranked episodes to the text an answer model reads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tsim import tokens
 from tsim.types import Hit, Turn
+
+MISSING = "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ def window(settings: WindowSettings, scores: Sequence[float]) -> tuple[int, int]
 
 def words(turns: Sequence[Turn]) -> int:
     """Words that turns take in a context, their heading included."""
-    return len(heading(0, turns).split()) + sum(len(line(turn).split()) for turn in turns)
+    return len(heading(0, turns).split()) + sum(len(text.split()) for text in _lines(turns))
 
 
 def heading(episode: int, turns: Sequence[Turn]) -> str:
@@ -96,16 +98,21 @@ def _cut_down(hit: Hit, most: int) -> tuple[Turn, ...]:
     if words(turns) <= most:
         return turns
     (turn,) = turns
-    empty = replace(turn, text="…")
+    empty = replace(turn, text=MISSING)
     kept = turn.text.split()[: max(0, most - words([empty]))]
-    short = replace(turn, text=" ".join([*kept, "…"]))
+    short = replace(turn, text=" ".join([*kept, MISSING]))
     return (short,) if words([short]) <= most else ()
 
 
 def render(hits: Sequence[Hit]) -> str:
-    """Writes hits as the context of a prompt, best first."""
-    blocks = [
-        "\n".join([heading(hit.episode, hit.turns), *(line(turn) for turn in hit.turns)])
-        for hit in hits
-    ]
+    """Writes hits as the context of a prompt, in the given order."""
+    blocks = ["\n".join([heading(hit.episode, hit.turns), *_lines(hit.turns)]) for hit in hits]
     return "\n\n".join(blocks)
+
+
+def _lines(turns: Sequence[Turn]) -> Iterator[str]:
+    """The lines of turns; where turns between them are missing, a mark says so."""
+    for place, turn in enumerate(turns):
+        if place and turn.id != turns[place - 1].id + 1:
+            yield MISSING
+        yield line(turn)

@@ -10,7 +10,7 @@ from tsim import transfer
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
 from tsim.errors import InputError, MismatchError
-from tsim.presets import OFFICIAL, Preset, find_preset
+from tsim.presets import DEFAULT, PRESETS, Preset, find_preset
 from tsim.replay import replay
 from tsim.store import SqliteStore, Store
 from tsim.thread import MAX_ID, Thread
@@ -41,7 +41,7 @@ class Memory:
         path: str | Path,
         *,
         model: str | Embedder | None = None,
-        preset: str | Preset = OFFICIAL,
+        preset: str | Preset | None = None,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
@@ -50,7 +50,8 @@ class Memory:
         Args:
             path: The file.
             model: An embedder, or what `tsim.embed.open_embedder` takes.
-            preset: The method of remembering, or its name.
+            preset: The method of remembering, or its name; as the file was written when not given,
+                and `LATE` for a new one.
             rebuild: If the file was written with another model or preset, embed and index all its
                 turns again instead of refusing.
             progress: Told how many turns of how many a rebuild has done.
@@ -60,10 +61,11 @@ class Memory:
             StoreError: The file cannot be used.
         """
         embedder = open_embedder(model) if model is None or isinstance(model, str) else model
-        chosen = find_preset(preset) if isinstance(preset, str) else preset
+        if isinstance(preset, str):
+            preset = find_preset(preset)
         store = SqliteStore(Path(path))
         try:
-            memory = cls(store, embedder, chosen)
+            memory = cls(store, embedder, preset or _written_with(store))
             memory._agree(Path(path), rebuild, progress)
         except BaseException:
             store.close()
@@ -117,7 +119,7 @@ class Memory:
 
     def verify(self) -> Report:
         """Checks the file and everything derived from the turns."""
-        return verify(self._store, self._embedder.dimension)
+        return verify(self._store, self._embedder.dimension, summarises=self._preset.summarises)
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Makes all vectors and episodes anew from the turns, with this model and preset."""
@@ -182,3 +184,9 @@ class Memory:
             done += len(texts[name])
         versions = {name: state.version for name, state in states.items()}
         return self._store.replace_all(contents, self._wanted(), expected=versions)
+
+
+def _written_with(store: Store) -> Preset:
+    """Returns the preset that a memory was written with; the default for a new one."""
+    found = store.settings().get("preset")
+    return next((p for p in PRESETS.values() if p.fingerprint == found), DEFAULT)

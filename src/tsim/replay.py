@@ -41,7 +41,11 @@ def replay(
     clusters: dict[int, ClusterRow] = {}
 
     by_episode: dict[int, list[Turn]] = defaultdict(list)
-    tools = Tools(embed=embedder.embed, read=lambda ids: {e: by_episode[e] for e in ids})
+    tools = Tools(
+        embed=embedder.embed,
+        read=lambda ids: {e: by_episode[e] for e in ids},
+        since=lambda first: (turn for turn in turns if turn.id >= first),
+    )
     for run in _runs(turns):
         engine.skip_to(run[0].id)
         start = len(rows)

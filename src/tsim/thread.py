@@ -11,7 +11,7 @@ from typing import Any
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Tools, ViewHits
+from tsim.engine import Engine, Query, Tools
 from tsim.errors import InputError, MismatchError, TsimError
 from tsim.presets import Preset
 from tsim.state import Changes, Counters
@@ -63,7 +63,9 @@ class Thread:
         self._engine: Engine | None = None
         self._version = (0, 0)
         self._tools = Tools(
-            embed=embedder.embed, read=lambda episodes: store.episode_turns(name, episodes)
+            embed=embedder.embed,
+            read=lambda episodes: store.episode_turns(name, episodes),
+            since=lambda turn: (found for _, found in store.all_turns(name, turn)),
         )
 
     def add(self, role: str, text: str, at: float | datetime | None = None) -> Receipt:
@@ -115,14 +117,13 @@ class Thread:
         Args:
             query: An ordinary request or question.
             k: Most episodes to return; the preset's number when not given.
-            budget: Most tokens in all; hits that do not fit are passed over.
+            budget: Most tokens in all; what does not fit is passed over. Presets that pack have a
+                budget of their own when none is given.
         """
         _positive(k=k, budget=budget)
-        if not require_text(query).strip():
-            raise InputError("the query is empty")
-        vector = self._embedder.embed_query(query)
+        asked = self._asked(query, k, budget)
         with self._lock:
-            found = self._current().search(vector, k)
+            found = self._current().search(asked, self._tools)
             turns = {
                 turn.id: turn
                 for turn in self._store.turns(self.name, [t for f in found for t in f.turns])
@@ -138,22 +139,37 @@ class Thread:
         ]
         return fit(hits, budget)
 
-    def views(self, query: str) -> ViewHits:
-        """Tells which episodes each view leads to, before ranking: for diagnostics."""
-        vector = self._embedder.embed_query(query)
+    def views(self, query: str) -> Mapping[str, frozenset[int]]:
+        """Tells which turns each view leads to, before ranking: for diagnostics."""
+        asked = self._asked(query)
         with self._lock:
-            return self._current().views(vector)
+            return self._current().views(asked, self._tools)
 
     def context(self, query: str, *, budget: int = CONTEXT_BUDGET) -> str:
         """Writes the episodes that bear on a query as text for a prompt, within the budget."""
-        return render(self.search(query, budget=budget))
+        return self.write(self.search(query, budget=budget))
+
+    def write(self, hits: Sequence[Hit]) -> str:
+        """Writes hits as text for a prompt, in the preset's order."""
+        return render(self._preset.arrange(hits))
 
     def turns(self) -> list[Turn]:
         """Returns all turns in order."""
         return [turn for _, turn in self._store.all_turns(self.name)]
 
-    def episodes(self) -> list[Episode]:
-        """Returns all episodes in order, the open one last."""
+    def episodes(self, *, threshold: float | None = None) -> list[Episode]:
+        """Returns all episodes in order, the open one last.
+
+        Args:
+            threshold: Cut anew, wherever a new topic is at least this likely (0 to 1), instead of
+                as the turns arrived. Such episodes are numbered from 0 and cannot be forgotten by
+                number.
+
+        Raises:
+            InputError: The preset has made its cuts for good, or the threshold makes no sense.
+        """
+        if threshold is not None:
+            return self._cut_anew(threshold)
         grouped: dict[int, list[Turn]] = {}
         for episode, turn in self._store.all_turns(self.name):
             grouped.setdefault(episode, []).append(turn)
@@ -189,6 +205,28 @@ class Thread:
                 if written:
                     break
         return replace(forgotten, scrubbed=self._store.scrub())
+
+    def _cut_anew(self, threshold: float) -> list[Episode]:
+        if not 0 <= threshold <= 1:
+            raise InputError(f"threshold={threshold} makes no sense; it is between 0 and 1")
+        with self._lock:
+            begin = {*self._current().beginnings(threshold, self._tools)}
+        groups: list[list[Turn]] = []
+        for turn in self.turns():
+            if turn.id in begin or not groups:
+                groups.append([])
+            groups[-1].append(turn)
+        last = len(groups) - 1
+        return [
+            Episode(id=number, turns=tuple(turns), open=number == last)
+            for number, turns in enumerate(groups)
+        ]
+
+    def _asked(self, query: str, count: int | None = None, budget: int | None = None) -> Query:
+        if not require_text(query).strip():
+            raise InputError("the query is empty")
+        vector = self._embedder.embed_query(query)
+        return Query(text=query, vector=vector, count=count, budget=budget)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         vectors = self._embedder.embed([turn.text for turn in turns])

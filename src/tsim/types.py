@@ -104,14 +104,57 @@ class Why:
     neighbour: float = 0.0
     evidence: tuple[Evidence, ...] = ()
 
+    def __str__(self) -> str:
+        """Says it in a line."""
+        terms = ((term, getattr(self, term)) for term in Term)
+        return ", ".join(f"{term} {points:.2f}" for term, points in terms if points)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanWhy:
+    """Why a span was chosen at query time, and why it begins and ends where it does.
+
+    Attributes:
+        anchor: The turn it grew from.
+        dense: Cosine of the query with the turns around the anchor taken together.
+        lexical: Share of the weight of the query's words that stands there.
+        share: The odds that this place, among all that were found, is the one that is asked for.
+        words: The query's words that stand there, with their share of the weight, heaviest first.
+        opens: How likely a new topic begins with its first turn.
+        closes: How likely a new topic begins after its last turn; 1 at the end of the thread.
+        linked: The anchor of the span that led here, if the query alone did not.
+        evidence: The anchor as evidence.
+    """
+
+    anchor: int
+    dense: float
+    lexical: float
+    share: float
+    words: tuple[tuple[str, float], ...] = ()
+    opens: float = 1.0
+    closes: float = 1.0
+    linked: int | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+    def __str__(self) -> str:
+        """Says it in a sentence."""
+        named = ", ".join(f"{word} {weight:.0%}" for word, weight in self.words[:4])
+        led = f"led here by turn {self.linked}; " if self.linked is not None else ""
+        return (
+            f"{led}grew from turn {self.anchor}: cosine {self.dense:.2f}, "
+            f"{self.lexical:.0%} of the query's words ({named or 'none'}), "
+            f"{self.share:.0%} of the odds; a new topic begins here with {self.opens:.0%}, "
+            f"after it with {self.closes:.0%}"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """An episode that answers a query.
+    """Turns that answer a query.
 
     Attributes:
-        episode: The episode's id.
-        turns: The turns to show: the whole episode, or its best part where it is capped.
+        episode: The episode's id; for spans chosen at query time, that of the turn it grew from.
+        turns: The turns to show: a whole episode, its best part where it is capped, or a span.
         score: What it was ranked by.
         why: Where the score comes from.
     """
@@ -119,7 +162,7 @@ class Hit:
     episode: int
     turns: tuple[Turn, ...]
     score: float
-    why: Why
+    why: Why | SpanWhy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,8 +31,14 @@ class Report:
     problems: tuple[str, ...] = ()
 
 
-def verify(store: Store, dimension: int) -> Report:
-    """Checks the file and the threads in it."""
+def verify(store: Store, dimension: int, *, summarises: bool) -> Report:
+    """Checks the file and the threads in it.
+
+    Args:
+        store: The memory.
+        dimension: Of its vectors.
+        summarises: Whether closed episodes must have a summary.
+    """
     problems = [f"file: {problem}" for problem in store.check()]
     if store.scrub_due() and not store.scrub():
         problems.append(
@@ -51,7 +57,9 @@ def verify(store: Store, dimension: int) -> Report:
             continue
         sizes = (len(state.turn_ids), len(state.episodes), len(state.clusters))
         counts = [count + size for count, size in zip(counts, sizes, strict=True)]
-        problems += [f"thread {name!r}: {problem}" for problem in check(state, dimension)]
+        problems += [
+            f"thread {name!r}: {problem}" for problem in check(state, dimension, summarises)
+        ]
         if stored != {*state.turn_ids}:
             problems.append(f"thread {name!r}: turns and vectors do not match")
     return Report(
@@ -63,9 +71,10 @@ def verify(store: Store, dimension: int) -> Report:
     )
 
 
-def check(state: ThreadState, dimension: int) -> list[str]:
+def check(state: ThreadState, dimension: int, summarises: bool) -> list[str]:
     """Returns what is wrong with a thread."""
-    return [*_turns(state, dimension), *_episodes(state, dimension), *_clusters(state, dimension)]
+    episodes = _episodes(state, dimension, summarises)
+    return [*_turns(state, dimension), *episodes, *_clusters(state, dimension)]
 
 
 def _turns(state: ThreadState, dimension: int) -> list[str]:
@@ -83,7 +92,7 @@ def _turns(state: ThreadState, dimension: int) -> list[str]:
     return problems
 
 
-def _episodes(state: ThreadState, dimension: int) -> list[str]:
+def _episodes(state: ThreadState, dimension: int, summarises: bool) -> list[str]:
     problems = []
     ids = [episode.id for episode in state.episodes]
     if ids != sorted({*state.turn_episodes}):
@@ -95,7 +104,8 @@ def _episodes(state: ThreadState, dimension: int) -> list[str]:
         problems.append(f"a summary vector is not {dimension} wide")
     elif vectors and not _all_unit(np.stack(vectors)):
         problems.append("a summary vector is not of length one")
-    unclosed = [episode.id for episode in state.episodes[:-1] if episode.vector is None]
+    closed = state.episodes[:-1] if summarises else []
+    unclosed = [episode.id for episode in closed if episode.vector is None]
     problems += [f"episode {episode} is closed but has no summary" for episode in unclosed]
     return problems
 

@@ -9,7 +9,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import Memory, NewTurn
-from tsim.assemble import render
+from tsim.presets import find_preset
 
 
 class Tsim:
@@ -17,20 +17,19 @@ class Tsim:
 
     def __init__(self, tools: Tools, preset: str, k: int, budget: int) -> None:
         """Opens an empty memory."""
+        self._preset = find_preset(preset)
         self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
         self._memory = Memory.open(
-            self._directory / "memory.db", model=tools.embedder, preset=preset
+            self._directory / "memory.db", model=tools.embedder, preset=self._preset
         )
         self._thread = self._memory.thread("thread")
         self._k = k or None
         self._budget = budget or None
         self._words = 0
-        self._turns_of: dict[int, list[int]] = {}
 
     def ingest(self, turns: Sequence[StreamTurn]) -> None:
         """Adds turns."""
         self._words += sum(len(turn.text.split()) for turn in turns)
-        self._turns_of.clear()
         self._thread.add_many(NewTurn(role=turn.role, text=turn.text) for turn in turns)
 
     def retrieve(self, asked: Asked) -> Retrieved:
@@ -45,7 +44,7 @@ class Tsim:
                 )
                 for hit in hits
             ),
-            context=render(hits),
+            context=self._thread.write(hits),
             shown=frozenset(turn.id for hit in hits for turn in hit.turns),
         )
 
@@ -54,22 +53,15 @@ class Tsim:
         self.ingest(exchange.turns)
 
     def account(self) -> Accounting:
-        """Counts vectors; summaries hold the text once more."""
+        """Counts vectors; summaries, where there are any, hold the text once more."""
         report = self._memory.verify()
-        vectors = report.turns + report.episodes + report.clusters
-        return Accounting(vectors=vectors, indexed_words=2 * self._words)
+        derived = report.episodes + report.clusters if self._preset.summarises else 0
+        copies = 2 if self._preset.summarises else 1
+        return Accounting(vectors=report.turns + derived, indexed_words=copies * self._words)
 
     def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:
         """Tells which turns each view leads to."""
-        found = self._thread.views(asked.question)
-        if not self._turns_of:
-            self._turns_of = {e.id: [t.id for t in e.turns] for e in self._thread.episodes()}
-        turns = self._turns_of
-        views = {"raw": found.raw, "summary": found.summary, "cluster": found.cluster}
-        return {
-            name: frozenset(turn for episode in episodes for turn in turns[episode])
-            for name, episodes in views.items()
-        }
+        return self._thread.views(asked.question)
 
     def close(self) -> None:
         """Removes the memory."""
@@ -78,6 +70,12 @@ class Tsim:
 
 
 def make(options: Mapping[str, str], tools: Tools) -> Tsim:
-    """Opens the system; options: preset, k, budget (0 for the preset's own)."""
+    """Opens the paper's method; options: preset, k, budget (0 for the preset's own)."""
     values = take(options, preset="official", k=0, budget=0)
     return Tsim(tools, str(values["preset"]), int(values["k"]), int(values["budget"]))
+
+
+def late(options: Mapping[str, str], tools: Tools) -> Tsim:
+    """Opens our own method; options: k, budget."""
+    values = take(options, k=0, budget=500)
+    return Tsim(tools, "late", int(values["k"]), int(values["budget"]))

@@ -14,7 +14,10 @@ ThreadName = Annotated[str, typer.Option("--thread", "-t", help="The thread.")]
 Model = Annotated[
     str | None, typer.Option(help="Model name, directory, or URL#MODEL.", show_default=False)
 ]
-PresetName = Annotated[str, typer.Option(help="Method of remembering.")]
+PresetName = Annotated[
+    str | None,
+    typer.Option(help="Method of remembering.", show_default="the file's own; late for a new one"),
+]
 
 
 def must_exist(memory: Path) -> None:
@@ -25,4 +28,4 @@ def must_exist(memory: Path) -> None:
 
 MEMORY = Path("memory.db")
 THREAD = "default"
-PRESET = "official"
+PRESET = None

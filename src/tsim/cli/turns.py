@@ -111,6 +111,10 @@ def context(
 def episodes(
     memory: MemoryPath = MEMORY,
     thread: ThreadName = THREAD,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Cut anew where a new topic is at least this likely (0 to 1)."),
+    ] = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -121,7 +125,7 @@ def episodes(
     """
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
-        found = opened.thread(thread).episodes()
+        found = opened.thread(thread).episodes(threshold=threshold)
     if as_json:
         print_json([asdict(episode) for episode in found])
         return
@@ -166,13 +170,10 @@ def forget(
 
 
 def _table(hits: list[Hit]) -> Table:
-    names = ("raw", "summary", "cluster", "expansion", "neighbour")
-    table = Table("episode", "score", *names, "turns")
+    table = Table("score", "why", "turns")
     for hit in hits:
-        why = hit.why
-        terms = (hit.score, *(getattr(why, name) for name in names))
         text = "\n".join(_short(f"{turn.id} {turn.role}: {turn.text}") for turn in hit.turns)
-        table.add_row(str(hit.episode), *(f"{term:.2f}" for term in terms), Text(text))
+        table.add_row(f"{hit.score:.2f}", str(hit.why), Text(text))
     return table
 
 

@@ -1,6 +1,16 @@
 """A thread in memory: what the façade asks to grow, to search and to forget."""
 
 from tsim.engine.episodes import EpisodeEngine, EpisodeSettings
-from tsim.engine.protocol import Engine, Found, Tools, ViewHits
+from tsim.engine.late import LateEngine, LateSettings
+from tsim.engine.protocol import Engine, Found, Query, Tools
 
-__all__ = ["Engine", "EpisodeEngine", "EpisodeSettings", "Found", "Tools", "ViewHits"]
+__all__ = [
+    "Engine",
+    "EpisodeEngine",
+    "EpisodeSettings",
+    "Found",
+    "LateEngine",
+    "LateSettings",
+    "Query",
+    "Tools",
+]

@@ -5,19 +5,20 @@ turns; its summary and clusters come when it closes.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tsim.assemble import WindowSettings, window
-from tsim.engine.protocol import Found, Tools, ViewHits
+from tsim.engine.protocol import Found, Query, Tools
+from tsim.errors import InputError
 from tsim.index import Rows
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import DriftSettings, advance, refill
 from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, ThreadState, TurnRow
-from tsim.types import Forgotten, NewTurn, Receipt, Turn
+from tsim.types import Forgotten, NewTurn, Receipt, Turn, View
 from tsim.vectors import Vector, Vectors, best
 from tsim.views import Clusters, ClusterSettings, SummarySettings, describe, summarise
 
@@ -123,14 +124,14 @@ class EpisodeEngine:
         """Leaves out turn ids: the next turn gets this one."""
         self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
 
-    def search(self, query: Vector, count: int | None) -> list[Found]:
+    def search(self, query: Query, tools: Tools) -> list[Found]:
         """Ranks episodes by the evidence of the three views."""
         settings = self.settings.rank
-        similar = self._raw.scores(query)
-        summary = self._summaries.scores(query)
+        similar = self._raw.scores(query.vector)
+        summary = self._summaries.scores(query.vector)
         ranked = rank(
             settings,
-            settings.k_final if count is None else count,
+            settings.k_final if query.count is None else query.count,
             raw=[
                 ViewHit(id=self._turn_ids[p], episode=self._turn_episodes[p], similarity=s)
                 for p, s in _top(similar, settings.k_raw)
@@ -141,7 +142,7 @@ class EpisodeEngine:
             ],
             clusters=[
                 ClusterHit(id=cluster, similarity=s, episodes=self._expand(cluster, summary))
-                for cluster, s in self._clusters.search(query, settings.k_cluster)
+                for cluster, s in self._clusters.search(query.vector, settings.k_cluster)
             ],
             relatives=lambda seeds: self._relatives(seeds, summary),
             neighbours=self._neighbours,
@@ -156,17 +157,26 @@ class EpisodeEngine:
             for one in ranked
         ]
 
-    def views(self, query: Vector) -> ViewHits:
-        """Tells where each view leads, before anything is ranked."""
+    def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
+        """Tells which turns each view leads to, before anything is ranked."""
         settings = self.settings.rank
-        raw = best(self._raw.scores(query), settings.k_raw)
-        summaries = best(self._summaries.scores(query), settings.k_summary)
-        clusters = self._clusters.search(query, settings.k_cluster)
-        members = (e for cluster, _ in clusters for e in self._clusters.members(cluster))
-        return ViewHits(
-            raw=frozenset(self._turn_episodes[place] for place in raw),
-            summary=frozenset(self._closed[place] for place in summaries),
-            cluster=frozenset(members),
+        raw = best(self._raw.scores(query.vector), settings.k_raw)
+        summaries = best(self._summaries.scores(query.vector), settings.k_summary)
+        clusters = self._clusters.search(query.vector, settings.k_cluster)
+        views = {
+            View.RAW: {self._turn_episodes[place] for place in raw},
+            View.SUMMARY: {self._closed[place] for place in summaries},
+            View.CLUSTER: {e for cluster, _ in clusters for e in self._clusters.members(cluster)},
+        }
+        return {
+            view.value: frozenset(t for e in episodes for t in self._turns_of(e))
+            for view, episodes in views.items()
+        }
+
+    def beginnings(self, threshold: float, tools: Tools) -> list[int]:
+        """Refuses: a cut is never revisited here."""
+        raise InputError(
+            "this preset cuts once, as turns arrive; open the memory with preset late to cut again"
         )
 
     def holds(self, turns: Sequence[int]) -> bool:
@@ -314,10 +324,17 @@ class EpisodeEngine:
         return [episodes[p] for p in near if 0 <= p < len(episodes)]
 
     def _shown(self, episode: int, similar: Vector) -> tuple[int, ...]:
-        first = bisect_left(self._turn_episodes, episode)
-        stop = bisect_left(self._turn_episodes, episode + 1)
+        first, stop = self._bounds(episode)
         low, high = window(self.settings.window, [float(s) for s in similar[first:stop]])
         return tuple(self._turn_ids[first + low : first + high])
+
+    def _turns_of(self, episode: int) -> list[int]:
+        first, stop = self._bounds(episode)
+        return self._turn_ids[first:stop]
+
+    def _bounds(self, episode: int) -> tuple[int, int]:
+        episodes = self._turn_episodes
+        return bisect_left(episodes, episode), bisect_left(episodes, episode + 1)
 
     def _summary_vector(self, episode: int) -> Vector:
         return self._summaries[self._summary_place[episode]]

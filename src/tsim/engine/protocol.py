@@ -1,11 +1,11 @@
 """The seam between the façade and a method of remembering."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from tsim.state import Changes, Counters, ThreadState
-from tsim.types import Forgotten, NewTurn, Receipt, Turn, Why
+from tsim.types import Forgotten, NewTurn, Receipt, SpanWhy, Turn, Why
 from tsim.vectors import Vector, Vectors
 
 
@@ -16,10 +16,29 @@ class Tools:
     Attributes:
         embed: Embeds passages.
         read: Returns the turns of stored episodes, by episode.
+        since: Returns the stored turns from an id on, in order.
     """
 
     embed: Callable[[Sequence[str]], Vectors]
     read: Callable[[Sequence[int]], dict[int, list[Turn]]]
+    since: Callable[[int], Iterable[Turn]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Query:
+    """What is asked for: as text, as a vector, and how much may come back.
+
+    Attributes:
+        text: As it was asked.
+        vector: Its embedding.
+        count: Most spans to return; the method's own number where None.
+        budget: Most tokens in all; the method's own number, or no limit, where None.
+    """
+
+    text: str
+    vector: Vector
+    count: int | None = None
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +48,7 @@ class Found:
     episode: int
     turns: tuple[int, ...]
     score: float
-    why: Why
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewHits:
-    """The episodes that each view leads to, for diagnostics."""
-
-    raw: frozenset[int]
-    summary: frozenset[int]
-    cluster: frozenset[int]
+    why: Why | SpanWhy
 
 
 class Engine(Protocol):
@@ -72,12 +82,23 @@ class Engine(Protocol):
         """Leaves out turn ids: the next turn gets this one."""
         ...
 
-    def search(self, query: Vector, count: int | None) -> list[Found]:
-        """Returns the best spans, best first."""
+    def search(self, query: Query, tools: Tools) -> list[Found]:
+        """Returns the best spans, best first.
+
+        A method that packs keeps to the budget; others leave that to whoever asked.
+        """
         ...
 
-    def views(self, query: Vector) -> ViewHits:
-        """Tells where each view leads, before anything is ranked."""
+    def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
+        """Tells which turns each view leads to, before anything is ranked."""
+        ...
+
+    def beginnings(self, threshold: float, tools: Tools) -> list[int]:
+        """Returns the turns that begin an episode, at a threshold of confidence.
+
+        Raises:
+            InputError: The method has made its cuts for good.
+        """
         ...
 
     def holds(self, turns: Sequence[int]) -> bool:

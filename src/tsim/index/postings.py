@@ -3,11 +3,20 @@
 import math
 import re
 from array import array
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from tsim.index.windows import summed
 from tsim.vectors import Vector
+
+# Runs up to which summing along the whole thread is quicker than sorting those that hold a term.
+SHORT = 20_000
+Places: TypeAlias = npt.NDArray[np.int64]
 
 TERM = re.compile(r"\w+(?:['’-]\w+)*")
 # Words so frequent in English that they tell nothing; everything else earns its weight by rarity.
@@ -38,7 +47,7 @@ class Postings:
         self.b = b
         self._documents: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
-        self._lengths: array[int] = array("q")
+        self._lengths: array[int] = array("I")
         self._total = 0
 
     def __len__(self) -> int:
@@ -50,8 +59,8 @@ class Postings:
         counted = Counter(terms(text))
         for term, count in counted.items():
             if term not in self._documents:
-                self._documents[term] = array("q")
-                self._counts[term] = array("q")
+                self._documents[term] = array("I")
+                self._counts[term] = array("I")
             self._documents[term].append(number)
             self._counts[term].append(count)
         length = counted.total()
@@ -68,16 +77,53 @@ class Postings:
         out = np.zeros(len(self), dtype=np.float32)
         if not len(self):
             return out
-        lengths = np.frombuffer(self._lengths, dtype=np.int64)
+        lengths = np.frombuffer(self._lengths, dtype=np.uint32)
         mean = max(1.0, self._total / len(self))
         for term, wanted in sorted(Counter(terms(query)).items()):
             if term not in self._documents:
                 continue
-            documents = np.frombuffer(self._documents[term], dtype=np.int64)
-            counts = np.frombuffer(self._counts[term], dtype=np.int64)
+            documents = np.frombuffer(self._documents[term], dtype=np.uint32)
+            counts = np.frombuffer(self._counts[term], dtype=np.uint32)
             scale = self.k1 * (1 - self.b + self.b * lengths[documents] / mean)
             weight = wanted * self.rarity(term)
             out[documents] += (weight * counts * (self.k1 + 1) / (counts + scale)).astype(
                 np.float32
             )
         return out
+
+    def coverage(self, weights: Mapping[str, float], width: int = 1) -> Vector:
+        """Returns how much of some weighted terms stands in each run of `width` documents.
+
+        A term that occurs n times in a run counts n / (n + 1) of its weight: the second time says
+        less than the first.
+        """
+        count = max(0, len(self) - width + 1)
+        out = np.zeros(count, dtype=np.float32)
+        for term, weight in sorted(weights.items()):
+            if term in self._documents and count:
+                places, times = self._runs(term, width, count)
+                out[places] += np.float32(weight) * times / (times + 1)
+        return out
+
+    def covered(self, term: str, weight: float, first: int, width: int) -> float:
+        """Returns what one term adds to the coverage of one run."""
+        documents = self._documents.get(term, array("I"))
+        low, high = bisect_left(documents, first), bisect_left(documents, first + width)
+        times = sum(self._counts[term][low:high]) if low < high else 0
+        return weight * times / (times + 1)
+
+    def _runs(self, term: str, width: int, count: int) -> tuple[Places, Vector]:
+        """Returns the runs that hold a term, and how often each of them does."""
+        documents = np.frombuffer(self._documents[term], dtype=np.uint32).astype(np.int64)
+        counts = np.frombuffer(self._counts[term], dtype=np.uint32).astype(np.float32)
+        if count < SHORT or len(documents) * width * 4 > count:  # sum along the whole thread
+            times = np.zeros(len(self), dtype=np.float32)
+            times[documents] = counts
+            times = summed(times, width)
+            places: Places = np.flatnonzero(times)
+            return places, times[places]
+        starts = (documents[:, None] - np.arange(width)).ravel()
+        inside = (starts >= 0) & (starts < count)
+        places, which = np.unique(starts[inside], return_inverse=True)
+        weights = np.repeat(counts, width)[inside]
+        return places, np.bincount(which, weights=weights).astype(np.float32)

@@ -1,5 +1,23 @@
-"""M3: from hits in the views to ranked episodes."""
+"""M3: from hits in the views to ranked episodes; from windows to spans worth their tokens."""
 
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
+from tsim.rank.packing import gather, pack
+from tsim.rank.question import names, weigh
+from tsim.rank.spans import Peak, SpanSettings, peaks, values
 
-__all__ = ["ClusterHit", "RankSettings", "Ranked", "Seed", "ViewHit", "rank"]
+__all__ = [
+    "ClusterHit",
+    "Peak",
+    "RankSettings",
+    "Ranked",
+    "Seed",
+    "SpanSettings",
+    "ViewHit",
+    "gather",
+    "names",
+    "pack",
+    "peaks",
+    "rank",
+    "values",
+    "weigh",
+]

@@ -1,5 +1,25 @@
-"""M1: cutting the turn stream into episodes as it flows."""
+"""M1: cutting the turn stream into episodes as it flows, or weighing where it could be cut."""
 
+from tsim.segment.confidence import (
+    AFTER,
+    BEFORE,
+    ConfidenceSettings,
+    confidence,
+    cosines,
+    log_odds,
+)
 from tsim.segment.drift import Buffer, DriftSettings, Step, advance, refill
 
-__all__ = ["Buffer", "DriftSettings", "Step", "advance", "refill"]
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "Buffer",
+    "ConfidenceSettings",
+    "DriftSettings",
+    "Step",
+    "advance",
+    "confidence",
+    "cosines",
+    "log_odds",
+    "refill",
+]

@@ -99,8 +99,8 @@ class Store(Protocol):
         """Reads the turns of the episode that is still open."""
         ...
 
-    def all_turns(self, thread: str) -> Iterator[tuple[int, Turn]]:
-        """Reads all turns in order, each with its episode."""
+    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
+        """Reads all turns in order, from an id on, each with its episode."""
         ...
 
     def remove(self, thread: str) -> bool:

@@ -151,14 +151,13 @@ class SqliteStore(DatabaseFile):
             row = self._thread(thread)
             return self._open_turns(row[0]) if row else []
 
-    def all_turns(self, thread: str) -> Iterator[tuple[int, Turn]]:
-        """Reads all turns in order, each with its episode."""
+    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
+        """Reads all turns in order, from an id on, each with its episode."""
         query = (
             "SELECT episode, key, role, at, text FROM turn "
             "WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
         )
         row = self._thread(thread)
-        first = 0
         while row:
             rows = self._rows(query, (*span_of(row[0], first), READ))
             yield from ((episode, turn_of(*turn)) for episode, *turn in rows)

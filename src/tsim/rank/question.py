@@ -1,0 +1,32 @@
+"""What a question's words are worth: rare ones much, names more."""
+
+from tsim.index import TERM, Postings, terms
+
+# What ends a sentence; a capital behind it says nothing.
+ENDS = frozenset(".!?:\n")
+OPENING = " \t\"'“‘("
+
+
+def weigh(text: str, postings: Postings, *, power: float, name: float) -> dict[str, float]:
+    """Returns each term's share of a question's weight.
+
+    A term weighs its rarity in the thread to a power, a name some times that. Terms that never
+    occurred count too: where they carry the weight, words alone must not decide.
+    """
+    named = names(text)
+    weights = {
+        term: postings.rarity(term) ** power * (name if term in named else 1.0)
+        for term in sorted({*terms(text)})
+    }
+    total = sum(weights.values())
+    return {term: weight / total for term, weight in weights.items()} if total else {}
+
+
+def names(text: str) -> frozenset[str]:
+    """The terms of a text that are written as names: with a capital inside a sentence."""
+    found: set[str] = set()
+    for match in TERM.finditer(text):
+        before = text[: match.start()].rstrip(OPENING)
+        if match[0][0].isupper() and before and before[-1] not in ENDS:
+            found.update(terms(match[0]))
+    return frozenset(found)

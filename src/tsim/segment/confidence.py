@@ -1,0 +1,68 @@
+"""How likely a new topic begins at each gap between turns: evidence for edges, never a cut.
+
+    z(i) = base - sides · cos(x[i-2] + x[i-1], x[i] + x[i+1])
+                - drift · cos(x[i-4] + … + x[i-1], x[i])
+                + speaker · [a user speaks after a user]
+    confidence(i) = 1 / (1 + exp(-z(i)))
+
+A gap settles one turn after it: until the turn behind it has arrived, the right side is x[i] alone.
+Everything is computed row by row, in a fixed order of additions, so that a gap has the same
+confidence to the last bit however the thread was fed.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tsim.vectors import Vector, Vectors
+
+# Turns before and after a gap that its confidence looks at.
+BEFORE, AFTER = 4, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidenceSettings:
+    """Constants of the formula, and the confidence at which episodes are shown as cut."""
+
+    base: float
+    sides: float
+    drift: float
+    speaker: float
+    cut: float
+
+
+def log_odds(settings: ConfidenceSettings, vectors: Vectors) -> Vector:
+    """Returns z of the gap before each row, but for the speakers."""
+    near = _back(vectors, 2) + _back(vectors, 1)
+    ahead = vectors + _back(vectors, -1)
+    far = _back(vectors, 4) + _back(vectors, 3) + near
+    out: Vector = (
+        settings.base
+        - settings.sides * cosines(near, ahead)
+        - settings.drift * cosines(far, vectors)
+    ).astype(np.float32)
+    return out
+
+
+def confidence(settings: ConfidenceSettings, odds: float, *, alone: bool) -> float:
+    """Returns the confidence of a gap; `alone` says that a user speaks after a user."""
+    z = odds + (settings.speaker if alone else 0.0)
+    return 1 / (1 + math.exp(-z))
+
+
+def cosines(left: Vectors, right: Vectors) -> Vector:
+    """Returns the cosine of each pair of rows; 0 where one of them is all zero."""
+    lengths = np.sqrt(np.vecdot(left, left) * np.vecdot(right, right))
+    out: Vector = np.vecdot(left, right) / np.where(lengths == 0, 1, lengths)
+    return out
+
+
+def _back(vectors: Vectors, steps: int) -> Vectors:
+    """Moves rows down (up, if negative); zeros come in."""
+    out = np.zeros_like(vectors)
+    if steps > 0:
+        out[steps:] = vectors[:-steps]
+    else:
+        out[:steps] = vectors[-steps:]
+    return out
