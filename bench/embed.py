@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from tsim import environment
 from tsim.embed import OnnxEmbedder
-from tsim.embed.onnx import machine_threads
+from tsim.embed.runtime import machine_threads
 from tsim.embed.weights import find_spec, require
 
 WORDS = (

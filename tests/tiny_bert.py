@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 HIDDEN, HEADS, LAYERS, INNER, POSITIONS = 32, 4, 2, 64, 48
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
@@ -20,6 +20,34 @@ def write_tiny_bert(
     directory: Path, *, pooling: str, hidden: int = HIDDEN, prefix: str = ""
 ) -> Path:
     (directory / "1_Pooling").mkdir(parents=True)
+    pooling_config = {
+        "pooling_mode_cls_token": pooling == "cls",
+        "pooling_mode_mean_tokens": pooling == "mean",
+    }
+    (directory / "1_Pooling" / "config.json").write_text(json.dumps(pooling_config))
+    _write_files(directory, hidden)
+    save_file({prefix + k: v for k, v in _weights(hidden).items()}, directory / "model.safetensors")
+    return directory
+
+
+def write_tiny_cross_encoder(directory: Path, *, labels: int = 1) -> Path:
+    """The same encoder as a classifier of pairs."""
+    directory.mkdir(parents=True)
+    _write_files(directory, HIDDEN)
+    rng = np.random.default_rng(12)
+    shapes = {
+        "bert.pooler.dense.weight": (HIDDEN, HIDDEN),
+        "bert.pooler.dense.bias": (HIDDEN,),
+        "classifier.weight": (labels, HIDDEN),
+        "classifier.bias": (labels,),
+    }
+    head = {name: rng.normal(0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
+    encoder = {f"bert.{k}": v for k, v in _weights(HIDDEN).items()}
+    save_file(encoder | head, directory / "model.safetensors")
+    return directory
+
+
+def _write_files(directory: Path, hidden: int) -> None:
     config = {
         "model_type": "bert",
         "hidden_act": "gelu",
@@ -29,15 +57,8 @@ def write_tiny_bert(
         "layer_norm_eps": 1e-12,
         "max_position_embeddings": POSITIONS,
     }
-    pooling_config = {
-        "pooling_mode_cls_token": pooling == "cls",
-        "pooling_mode_mean_tokens": pooling == "mean",
-    }
     (directory / "config.json").write_text(json.dumps(config))
-    (directory / "1_Pooling" / "config.json").write_text(json.dumps(pooling_config))
     _tokenizer().save(str(directory / "tokenizer.json"))
-    save_file({prefix + k: v for k, v in _weights(hidden).items()}, directory / "model.safetensors")
-    return directory
 
 
 def _tokenizer() -> Tokenizer:
@@ -46,7 +67,9 @@ def _tokenizer() -> Tokenizer:
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[(t, ids[t]) for t in ("[CLS]", "[SEP]")]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(t, ids[t]) for t in ("[CLS]", "[SEP]")],
     )
     return tokenizer
 
@@ -83,16 +106,20 @@ def _weights(hidden: int) -> dict[str, np.ndarray]:
     return out
 
 
-def reference_hidden(directory: Path, ids: list[int]) -> np.ndarray:
+def reference_score(directory: Path, pair: Encoding) -> float:
+    """A cross-encoder's forward pass: the first token's state through pooler and classifier."""
+    w = _read(directory)
+    first = reference_hidden(directory, pair.ids, pair.type_ids)[:1]
+    return float(_dense(np.tanh(_dense(first, w, "pooler.dense")), w, "classifier")[0, 0])
+
+
+def reference_hidden(directory: Path, ids: list[int], types: list[int] | None = None) -> np.ndarray:
     """BERT's forward pass, as slow and obvious as can be, in float64."""
-    w = {
-        k.removeprefix("bert."): v.astype(np.float64)
-        for k, v in load_file(directory / "model.safetensors").items()
-    }
+    w = _read(directory)
     x = (
         w["embeddings.word_embeddings.weight"][ids]
         + w["embeddings.position_embeddings.weight"][: len(ids)]
-        + w["embeddings.token_type_embeddings.weight"][0]
+        + w["embeddings.token_type_embeddings.weight"][types or [0] * len(ids)]
     )
     x = _norm(x, w, "embeddings.LayerNorm")
     for layer in range(LAYERS):
@@ -111,6 +138,13 @@ def reference_hidden(directory: Path, ids: list[int]) -> np.ndarray:
         gelu = 0.5 * wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
         x = _norm(_dense(gelu, w, f"{base}output.dense") + x, w, f"{base}output.LayerNorm")
     return x
+
+
+def _read(directory: Path) -> dict[str, np.ndarray]:
+    return {
+        k.removeprefix("bert."): v.astype(np.float64)
+        for k, v in load_file(directory / "model.safetensors").items()
+    }
 
 
 def _dense(x: np.ndarray, w: dict[str, np.ndarray], name: str) -> np.ndarray:

@@ -1,9 +1,10 @@
 """BERT encoders as an ONNX graph, built from their weights without torch.
 
-The graph takes token ids of *equally long* texts and returns hidden states. Without padding it
-needs no attention mask, and each text's result is the same to the last bit whatever else is in the
-batch: every operator here works row by row or within one text. Pooling is done outside for the same
-reason (the runtime's reductions take another path at batch size one).
+A graph takes token ids of *equally long* texts and returns hidden states, or a cross-encoder's
+scores of pairs. Without padding it needs no attention mask, and each text's result is the same to
+the last bit whatever else is in the batch: every operator here works row by row or within one text.
+Pooling is done outside for the same reason (the runtime's reductions take another path at batch
+size one).
 """
 
 from collections.abc import Mapping
@@ -72,16 +73,37 @@ def build_graph(weights: Weights, config: BertConfig) -> ModelProto:
         ModelError: A tensor is missing.
     """
     graph = _Graph(weights)
-    out = _embed(graph, config)
-    for layer in range(config.layers):
-        out = _encode(graph, config, out, f"encoder.layer.{layer}.")
-    graph.nodes.append(helper.make_node("Identity", [out], ["hidden"]))
-    shape = ["batch", "length"]
+    hidden = _encoder(graph, config, _embed(graph, config, typed=False))
+    return _model(graph, ["ids"], hidden, "hidden", ["batch", "length", config.hidden])
+
+
+def build_scorer(weights: Weights, config: BertConfig) -> ModelProto:
+    """Builds a cross-encoder's graph `ids, types [batch, length] -> logits [batch, labels]`.
+
+    Raises:
+        ModelError: A tensor is missing: those of the pooler and the classifier are needed too.
+    """
+    graph = _Graph(weights)
+    hidden = _encoder(graph, config, _embed(graph, config, typed=True))
+    # The head runs on every token and its first result is taken: a product with one row takes
+    # another path than one with several, and a pair's score would depend on its batch.
+    pooled = graph.node("Tanh", [graph.dense(hidden, "pooler.dense")])
+    logits = graph.dense(pooled, "classifier")
+    first = graph.node("Gather", [logits, graph.constant(np.array(0))], axis=1)
+    labels = len(graph.weight("classifier.bias"))
+    return _model(graph, ["ids", "types"], first, "logits", ["batch", labels])
+
+
+def _model(
+    graph: "_Graph", inputs: list[str], out: str, name: str, shape: list[str | int]
+) -> ModelProto:
+    graph.nodes.append(helper.make_node("Identity", [out], [name]))
+    ids = ["batch", "length"]
     body = helper.make_graph(
         graph.nodes,
         "bert",
-        [helper.make_tensor_value_info("ids", TensorProto.INT64, shape)],
-        [helper.make_tensor_value_info("hidden", TensorProto.FLOAT, [*shape, config.hidden])],
+        [helper.make_tensor_value_info(each, TensorProto.INT64, ids) for each in inputs],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)],
         graph.constants,
     )
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
@@ -105,7 +127,7 @@ class _Graph:
 
     def constant(self, value: npt.NDArray[Any]) -> str:
         name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.constants.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
         return name
 
     def node(self, op: str, inputs: list[str], *, domain: str = "", **attributes: Any) -> str:
@@ -116,6 +138,10 @@ class _Graph:
     def matmul(self, value: str, name: str) -> str:
         return self.node("MatMul", [value, self.constant(self.weight(f"{name}.weight").T)])
 
+    def dense(self, value: str, name: str) -> str:
+        bias = self.constant(self.weight(f"{name}.bias"))
+        return self.node("Add", [self.matmul(value, name), bias])
+
     def norm_after(self, value: str, residual: str, prefix: str, epsilon: float) -> str:
         """Adds bias and residual, then normalises: the tail of both halves of a layer."""
         inputs = [value, residual]
@@ -124,18 +150,28 @@ class _Graph:
         return self.node("SkipLayerNormalization", inputs, domain=FUSED, epsilon=epsilon)
 
 
-def _embed(graph: _Graph, config: BertConfig) -> str:
+def _embed(graph: _Graph, config: BertConfig, *, typed: bool) -> str:
     prefix = "embeddings."
     words = graph.constant(graph.weight(prefix + "word_embeddings.weight"))
-    # Every token is of type 0 here, so its embedding folds into the positions.
-    types = graph.weight(prefix + "token_type_embeddings.weight")[0]
-    places = graph.constant(graph.weight(prefix + "position_embeddings.weight") + types)
+    types = graph.weight(prefix + "token_type_embeddings.weight")
+    places = graph.weight(prefix + "position_embeddings.weight")
+    # Where every token is of type 0, its embedding folds into the positions.
+    table = graph.constant(places if typed else places + types[0])
     zero = graph.constant(np.array([0]))
     length = graph.node("Shape", ["ids"], start=1, end=2)
-    used = graph.node("Slice", [places, zero, length, zero])
+    used = graph.node("Slice", [table, zero, length, zero])
     total = graph.node("Add", [graph.node("Gather", [words, "ids"]), used])
+    if typed:
+        kinds = graph.node("Gather", [graph.constant(types), "types"])
+        total = graph.node("Add", [total, kinds])
     norm = [graph.constant(graph.weight(prefix + f"LayerNorm.{x}")) for x in ("weight", "bias")]
     return graph.node("LayerNormalization", [total, *norm], epsilon=config.epsilon, axis=-1)
+
+
+def _encoder(graph: _Graph, config: BertConfig, value: str) -> str:
+    for layer in range(config.layers):
+        value = _encode(graph, config, value, f"encoder.layer.{layer}.")
+    return value
 
 
 def _encode(graph: _Graph, config: BertConfig, value: str, prefix: str) -> str:

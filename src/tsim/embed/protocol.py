@@ -1,7 +1,7 @@
 """What the rest of the project asks of an embedder."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tsim.errors import InputError
 from tsim.vectors import Vector, Vectors
@@ -27,6 +27,22 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vector:
         """Embeds a search query, with the model's query prefix where it has one."""
         ...
+
+
+@runtime_checkable
+class TokenEncoder(Protocol):
+    """Maps texts to a vector a token: what late interaction needs."""
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        """Returns a matrix a text, one row a token, as the encoder left them."""
+        ...
+
+
+def token_encoder(embedder: object) -> TokenEncoder | None:
+    """Finds what gives token vectors behind a cache or a lazy embedder; servers give none."""
+    while embedder is not None and not isinstance(embedder, TokenEncoder):
+        embedder = getattr(embedder, "inner", None)
+    return embedder
 
 
 def require_text(text: object) -> str:

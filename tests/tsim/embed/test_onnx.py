@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from tests.tiny_bert import POSITIONS, WORDS, reference_hidden, write_tiny_bert
-from tsim.embed import OnnxEmbedder, open_embedder
+from tsim.embed import CachedEmbedder, OnnxEmbedder, open_embedder, token_encoder
 from tsim.embed.models import BGE_QUERY_PREFIX, Pooling
 from tsim.errors import InputError, ModelError
+from tsim.vectors import unit
 
 TEXTS = ["the rule says one gpu", "bread", "only for new projects and budget letter train bread"]
 
@@ -63,6 +64,22 @@ def test_vectors_are_unit_float32(tiny_embedder):
     vectors = tiny_embedder.embed(TEXTS)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_token_vectors_are_what_the_embedder_pools(tmp_path, pooling):
+    directory = write_tiny_bert(tmp_path / "model", pooling=pooling)
+    embedder = OnnxEmbedder(directory, graphs=tmp_path / "graphs")
+    states = embedder.token_vectors(TEXTS)
+    assert [len(s) for s in states] == [len(embedder._tokenizer.encode(t).ids) for t in TEXTS]
+    pooled = np.stack([s[0] if pooling == "cls" else s.mean(axis=0) for s in states])
+    assert unit(pooled).tobytes() == embedder.embed(TEXTS).tobytes()
+    assert embedder.token_vectors([]) == []
+
+
+def test_token_vectors_are_found_behind_caches_but_not_behind_a_server(tiny_embedder, tmp_path):
+    assert token_encoder(CachedEmbedder(tiny_embedder, tmp_path / "c.db")) is tiny_embedder
+    assert token_encoder(open_embedder("http://127.0.0.1:9/v1#m")) is None
 
 
 def test_no_texts_give_no_rows(tiny_embedder):

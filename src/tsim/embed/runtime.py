@@ -1,0 +1,131 @@
+"""Model directories on ONNX Runtime: what every encoder needs before it can run."""
+
+import json
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+from tokenizers import Tokenizer
+
+from tsim.embed.bert import OPSET
+from tsim.errors import ModelError
+
+Ids: TypeAlias = npt.NDArray[np.int64]
+
+# Larger batches no longer gain speed on CPUs, and keep hidden states in cache-sized pieces.
+BATCH_TOKENS = 2048
+
+
+def machine_threads() -> int:
+    """Returns the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def weights_file(directory: Path) -> Path:
+    """Finds the weights in a directory in Hugging Face layout.
+
+    Raises:
+        ModelError: It is no directory, or there are none.
+    """
+    if not directory.is_dir():
+        raise ModelError(f"{directory} is not a directory; a model is one in HF layout")
+    names = ("model.safetensors", "onnx/model.onnx", "model.onnx")
+    for name in names:
+        if (directory / name).is_file():
+            return directory / name
+    raise ModelError(f"{directory} holds none of {', '.join(names)}; a model needs one of them")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads an object from a file of a model.
+
+    Raises:
+        ModelError: The file is missing, or holds something else.
+    """
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{path} is missing; a model directory in HF layout has it") from None
+    except ValueError as error:
+        raise ModelError(f"{path} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ModelError(f"{path} holds {type(value).__name__}, expected an object")
+    return value
+
+
+def read_tokenizer(directory: Path, most_tokens: int) -> Tokenizer:
+    """Reads the tokenizer of a model, set to cut at a length and never to pad.
+
+    Raises:
+        ModelError: There is none.
+    """
+    path = directory / "tokenizer.json"
+    if not path.is_file():
+        raise ModelError(f"{path} is missing; a model directory in HF layout has it")
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(most_tokens)
+    return tokenizer
+
+
+def kept_graph(graphs: Path, identity: str, build: Callable[[], onnx.ModelProto]) -> Path:
+    """Returns the file of a graph, building it the first time; it is whole or absent."""
+    key = identity.replace("/", "-")
+    target = graphs / f"{key}-opset{OPSET}.onnx"
+    if not target.is_file():
+        model = build()
+        graphs.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=graphs, suffix=".part", delete=False) as part:
+            part.write(model.SerializeToString())
+        onnx.checker.check_model(part.name)
+        Path(part.name).replace(target)
+    return target
+
+
+class Session:
+    """A graph that is ready to run."""
+
+    def __init__(self, graph: Path, threads: int | None = None) -> None:
+        """Loads the graph; all allowed cores work on it unless told otherwise."""
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads or machine_threads()
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(
+            str(graph), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+        self._inputs = [value.name for value in self._session.get_inputs()]
+        self.width = self._session.get_outputs()[0].shape[-1]
+
+    def run(self, ids: Ids, types: Ids | None = None) -> npt.NDArray[np.float32]:
+        """Runs equally long texts; serves our own graphs and exports that also want a mask."""
+        out: npt.NDArray[np.float32] = self._session.run(
+            None, {name: _feed(name, ids, types) for name in self._inputs}
+        )[0]
+        return out
+
+
+def _feed(name: str, ids: Ids, types: Ids | None) -> Ids:
+    if name == "attention_mask":
+        return np.ones_like(ids)
+    if name in ("types", "token_type_ids"):
+        return np.zeros_like(ids) if types is None else types
+    return ids
+
+
+def equal_lengths(encoded: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Shares texts out into batches of equal token length, by their places."""
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for place, ids in enumerate(encoded):
+        by_length[len(ids)].append(place)
+    for length, members in sorted(by_length.items()):
+        size = max(1, BATCH_TOKENS // length)
+        for start in range(0, len(members), size):
+            yield members[start : start + size]
