@@ -1,7 +1,7 @@
 """Hybrid RRF: dense and BM25 rankings of turns fused, neighbours added, a context cap."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.flat import FlatSystem
@@ -11,6 +11,15 @@ from tsim.index import Postings, Rows
 from tsim.vectors import best
 
 RRF = 60
+
+
+def fuse(rankings: Iterable[Sequence[int]]) -> dict[int, float]:
+    """Fuses rankings of places: each adds the reciprocal of a place's rank, damped."""
+    fused: dict[int, float] = defaultdict(float)
+    for ranking in rankings:
+        for rank, place in enumerate(ranking, 1):
+            fused[place] += 1 / (RRF + rank)
+    return fused
 
 
 class HybridRrf(FlatSystem):
@@ -38,11 +47,8 @@ class HybridRrf(FlatSystem):
         """Fuses both rankings and packs hits with their neighbours under the cap."""
         dense = self._rows.scores(self._embedder.embed_query(asked.question))
         sparse = self._postings.scores(asked.question)
-        fused: dict[int, float] = defaultdict(float)
-        for scores in (dense, sparse):
-            ranked = [p for p in best(scores, self._depth) if scores is dense or scores[p] > 0]
-            for rank, place in enumerate(ranked, 1):
-                fused[place] += 1 / (RRF + rank)
+        found = [p for p in best(sparse, self._depth) if sparse[p] > 0]
+        fused = fuse([best(dense, self._depth), found])
         units: list[Unit] = []
         taken: set[int] = set()
         left = self._cap
