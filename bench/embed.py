@@ -19,8 +19,9 @@ from tokenizers import Tokenizer
 
 from tsim import environment
 from tsim.embed import OnnxEmbedder
+from tsim.embed.models import find_spec
 from tsim.embed.runtime import machine_threads
-from tsim.embed.weights import find_spec, require
+from tsim.weights import require
 
 WORDS = (
     "the a to of and in that it is was for on with as you we they can please could would order "

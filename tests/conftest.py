@@ -9,7 +9,8 @@ from hypothesis import settings
 from tests.tiny_bert import write_tiny_bert
 from tsim import environment
 from tsim.embed import OnnxEmbedder
-from tsim.embed.weights import find_spec, model_dir
+from tsim.embed.models import find_spec
+from tsim.weights import model_dir
 
 ROOT = Path(__file__).parents[1]
 

@@ -6,10 +6,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tsim import environment
+from tsim import environment, weights
 from tsim.cli.shell import AsJson, print_json, progress_bar
-from tsim.embed import weights
-from tsim.embed.models import KNOWN, ModelSpec
+from tsim.embed.models import KNOWN, ModelSpec, find_spec
 
 app = typer.Typer(no_args_is_help=True, help="Embedding models: list, fetch, verify, path.")
 
@@ -17,7 +16,7 @@ Name = Annotated[str | None, typer.Argument(help="A known model; the default one
 
 
 def _spec(name: str | None) -> ModelSpec:
-    return weights.find_spec(name or environment.default_model())
+    return find_spec(name or environment.default_model())
 
 
 @app.command("list")

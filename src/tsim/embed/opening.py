@@ -6,13 +6,13 @@ from pathlib import Path
 
 from tsim import environment
 from tsim.embed.cache import CachedEmbedder
-from tsim.embed.models import ModelSpec
+from tsim.embed.models import ModelSpec, find_spec
 from tsim.embed.onnx import OnnxEmbedder
 from tsim.embed.protocol import Embedder
 from tsim.embed.remote import RemoteEmbedder
-from tsim.embed.weights import find_spec, require, verify
 from tsim.errors import InputError
 from tsim.vectors import Vector, Vectors
+from tsim.weights import require, verify
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tsim import environment
-from tsim.embed.weights import find_spec, model_dir
+from tsim.embed.models import find_spec
+from tsim.weights import model_dir
 
 
 def tsim(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:

