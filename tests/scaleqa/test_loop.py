@@ -1,12 +1,9 @@
 """The closed loop: rows, write-back, resuming after kill -9, a backend that fails for a while."""
 
-import json
 import signal
 import subprocess
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -22,6 +19,7 @@ from scaleqa.evaluate.rows import TIMES, all_rows, read_rows
 from scaleqa.packages import build
 from scaleqa.prompts import template
 from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+from tests.servers import FAILURE, JsonServer, completion, serving
 from tsim.http import Patience
 
 ANSWER = template("answer.v1")
@@ -147,43 +145,17 @@ def test_a_killed_run_goes_on_and_ends_as_if_never_killed(
     assert partial < len(calm)
 
 
-class Chat(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.seen.append((self.headers.get("authorization"), body))
-        failing = len(self.server.seen) in self.server.fails
-        content = "ANSWER: B\nRATIONALE: the rule says so"
-        reply = {
-            "choices": [{"message": {"role": "assistant", "content": content}}],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 7},
-        }
-        payload = json.dumps({} if failing else reply).encode()
-        self.send_response(503 if failing else 200)
-        self.send_header("content-length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *_args: object) -> None:
-        pass
-
-
 @pytest.fixture
 def chat():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
-    server.seen, server.fails = [], set()
-    server.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    reply = completion("ANSWER: B\nRATIONALE: the rule says so")
+    with serving(JsonServer(lambda _: reply)) as server:
+        yield server
 
 
 def test_a_server_that_fails_for_a_while_delays_and_never_corrupts(
     packages, tiny_embedder, tmp_path, chat
 ):
-    chat.fails = {2, 3, 5, 9}
+    chat.script = [None, FAILURE, FAILURE, None, FAILURE, None, None, None, FAILURE]
     waits = []
     backend = OpenAI("m", base_url=chat.url, key="k", patience=Patience(sleep=waits.append))
     rows = run_package(packages[0], loop(), backend, tiny_embedder, tmp_path)
@@ -193,8 +165,8 @@ def test_a_server_that_fails_for_a_while_delays_and_never_corrupts(
     assert {row["rationale"] for row in rows} == {"the rule says so"}
     assert {row["prompt_tokens"] for row in rows} == {11}
     assert len(waits) == 4
-    auth, body = chat.seen[0]
-    assert auth == "Bearer k"
+    body = chat.seen[0]
+    assert body["auth"] == "Bearer k"
     assert body["temperature"] == 0
     assert packages[0].queries[0].question in body["messages"][0]["content"]
 

@@ -1,63 +1,26 @@
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import numpy as np
 import pytest
 
+from tests.servers import JsonServer, serving
 from tsim.embed import RemoteEmbedder, open_embedder
 from tsim.errors import InputError, RemoteError
 from tsim.http import Patience
 
 
-class Server(ThreadingHTTPServer):
-    """An embeddings server: replies are taken from `script`, then it behaves."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.script: list[tuple[int, object, dict[str, str]]] = []
-        self.seen: list[dict] = []
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.seen.append(
-            {"path": self.path, "auth": self.headers.get("authorization"), **body}
-        )
-        status, reply, headers = (
-            self.server.script.pop(0) if self.server.script else (200, None, {})
-        )
-        if reply is None:
-            # Out of order on purpose: the index field is what counts.
-            reply = {
-                "data": [
-                    {"index": i, "embedding": [float(len(text)), 1.0, 2.0]}
-                    for i, text in reversed(list(enumerate(body["input"])))
-                ]
-            }
-        payload = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *_args: object) -> None:
-        pass
+def answer(body):
+    # Out of order on purpose: the index field is what counts.
+    return {
+        "data": [
+            {"index": i, "embedding": [float(len(text)), 1.0, 2.0]}
+            for i, text in reversed(list(enumerate(body["input"])))
+        ]
+    }
 
 
 @pytest.fixture
 def server():
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(JsonServer(answer)) as server:
+        yield server
 
 
 @pytest.fixture
