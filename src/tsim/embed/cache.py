@@ -1,28 +1,21 @@
 """Embeddings that are never computed twice.
 
-Content-addressed: the key is the model's identity and the text, the value the vector with a
-checksum. Several processes may share one file; what is lost or damaged is simply computed again.
+The key is the model's identity and the text, the value the vector. Several processes may share one
+file; what is lost or damaged is simply computed again.
 """
 
 import hashlib
-import sqlite3
-import threading
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from tsim.blobs import Blobs
 from tsim.embed.protocol import Embedder, require_text
 from tsim.vectors import Vector, Vectors
 
-SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS vectors"
-    " (key BLOB PRIMARY KEY, crc INTEGER, vector BLOB) WITHOUT ROWID"
-)
-BUSY_SECONDS = 60
-LOOKUP = 500  # keys a statement, below SQLite's smallest limit on parameters
+TABLE = "vectors"
 
 
 @dataclass(slots=True)
@@ -41,14 +34,7 @@ class CachedEmbedder:
         """Opens the cache file, creating it if needed; an unreadable one is set aside."""
         self.inner = inner
         self.stats = CacheStats()
-        self._lock = threading.Lock()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._connection = _connect(path)
-        except sqlite3.DatabaseError:
-            # A cache can be rebuilt, so a file that is no database is moved out of the way.
-            path.replace(path.with_suffix(path.suffix + ".damaged"))
-            self._connection = _connect(path)
+        self._blobs = Blobs(path, TABLE)
 
     @property
     def identity(self) -> str:
@@ -88,7 +74,7 @@ class CachedEmbedder:
 
     def close(self) -> None:
         """Closes the file."""
-        self._connection.close()
+        self._blobs.close()
 
     def _key(self, kind: str, text: str) -> bytes:
         content = "\0".join((self.identity, kind, text))
@@ -96,35 +82,13 @@ class CachedEmbedder:
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         found: dict[bytes, Vector] = {}
-        unique = list(dict.fromkeys(keys))
-        for start in range(0, len(unique), LOOKUP):
-            some = unique[start : start + LOOKUP]
-            marks = ",".join("?" * len(some))
-            query = f"SELECT key, crc, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608
-            with self._lock:
-                rows = self._connection.execute(query, some).fetchall()
-            for key, crc, blob in rows:
-                if len(blob) == 4 * self.dimension and zlib.crc32(blob) == crc:
-                    found[key] = np.frombuffer(blob, dtype="<f4").astype(np.float32)
-                else:
-                    self.stats.damaged += 1
+        for key, blob in self._blobs.read(keys).items():
+            if len(blob) == 4 * self.dimension:
+                found[key] = np.frombuffer(blob, dtype="<f4").astype(np.float32)
+            else:
+                self._blobs.damaged += 1
+        self.stats.damaged = self._blobs.damaged
         return found
 
     def _write(self, fresh: dict[bytes, Vector]) -> None:
-        blobs = [(key, vector.astype("<f4").tobytes()) for key, vector in fresh.items()]
-        rows = [(key, zlib.crc32(blob), blob) for key, blob in blobs]
-        with self._lock, self._connection:
-            self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        with connection:
-            connection.execute(SCHEMA)
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
-    return connection
+        self._blobs.write({key: vector.astype("<f4").tobytes() for key, vector in fresh.items()})

@@ -43,12 +43,12 @@ def test_query_and_passage_of_the_same_text_are_kept_apart(tmp_path, tiny):
     assert cached.embed(["bread"])[0].tobytes() != cached.embed_query("bread").tobytes()
 
 
-@pytest.mark.parametrize("damage", ["x'00'", "zeroblob(128)", "substr(vector, 2)"])
+@pytest.mark.parametrize("damage", ["x'00'", "zeroblob(128)", "substr(value, 2)"])
 def test_a_damaged_entry_is_noticed_and_computed_again(embedder, tmp_path, damage):
     path = tmp_path / "cache.db"
     whole = CachedEmbedder(embedder, path).embed(WORDS)
     with sqlite3.connect(path) as connection:
-        connection.execute(f"UPDATE vectors SET vector = {damage}")
+        connection.execute(f"UPDATE vectors SET value = {damage}")
     cached = CachedEmbedder(embedder, path)
     assert cached.embed(WORDS).tobytes() == whole.tobytes()
     assert cached.stats.damaged == len(set(WORDS))
@@ -62,6 +62,18 @@ def test_a_file_that_is_no_database_is_set_aside(embedder, tmp_path):
     path.write_bytes(b"not a database" * 1000)
     assert CachedEmbedder(embedder, path).embed(["bread"]).shape == (1, embedder.dimension)
     assert path.with_suffix(".db.damaged").is_file()
+
+
+def test_a_file_with_the_column_s_former_name_serves_on(embedder, tmp_path):
+    path = tmp_path / "cache.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE vectors (key BLOB PRIMARY KEY, crc INTEGER, vector BLOB) WITHOUT ROWID"
+        )
+    whole = CachedEmbedder(embedder, path).embed(WORDS)
+    cached = CachedEmbedder(embedder, path)
+    assert cached.embed(WORDS).tobytes() == whole.tobytes()
+    assert cached.stats.computed == 0
 
 
 def _fill(model: Path, directory: Path, start: int) -> None:
