@@ -6,6 +6,8 @@ from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 
 from scaleqa.errors import DataError
+from scaleqa.options import read_options
+from scaleqa.options import take as take
 from scaleqa.systems.protocol import System, Tools
 
 GROUP = "scaleqa.systems"
@@ -38,37 +40,8 @@ def open_system(spec: str, tools: Tools) -> System:
         raise DataError(f"no system {name!r}{hint} (there are {', '.join(sorted(points))})")
     factory: Factory = points[name].load()
     shown = tools if name in CONTROLS else replace(tools, truth={})
-    return factory(_options(spec, rest), shown)
+    return factory(read_options(spec, rest), shown)
 
 
 def _points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
-
-
-def _options(spec: str, rest: str) -> dict[str, str]:
-    options = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals or not key or not value:
-            raise DataError(f"option {part!r} of {spec!r} is not key=value")
-        options[key.strip()] = value.strip()
-    return options
-
-
-def take(options: Mapping[str, str], **defaults: int | float | str) -> dict[str, int | float | str]:
-    """Reads options into the types of their defaults.
-
-    Raises:
-        DataError: An option is unknown or has the wrong type.
-    """
-    unknown = sorted({*options} - {*defaults})
-    if unknown:
-        raise DataError(f"unknown option {unknown[0]!r}; there are {', '.join(sorted(defaults))}")
-    out: dict[str, int | float | str] = dict(defaults)
-    for key, text in options.items():
-        kind = type(defaults[key])
-        try:
-            out[key] = kind(text)
-        except ValueError:
-            raise DataError(f"option {key}={text!r} should be {kind.__name__}") from None
-    return out
