@@ -1,5 +1,7 @@
-"""What answers: a model behind an HTTP API, or no model at all."""
+"""What answers: a model behind an HTTP API, one on this machine, or no model at all."""
 
+from scaleqa.backends.limit import Limiter
+from scaleqa.backends.price import Price, read_price
 from scaleqa.backends.protocol import (
     Backend,
     Call,
@@ -10,17 +12,21 @@ from scaleqa.backends.protocol import (
     Request,
     Said,
 )
-from scaleqa.backends.registry import open_backend, open_chat
+from scaleqa.backends.registry import Access, open_backend, open_chat
 
 __all__ = [
+    "Access",
     "Backend",
     "Call",
     "ChatModel",
     "Function",
+    "Limiter",
     "Message",
+    "Price",
     "Reply",
     "Request",
     "Said",
     "open_backend",
     "open_chat",
+    "read_price",
 ]

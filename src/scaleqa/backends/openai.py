@@ -7,12 +7,13 @@ from typing import Any
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from scaleqa.backends.protocol import Call, Function, Message, Reply, Request, Said
+from scaleqa.backends.limit import Limiter
+from scaleqa.backends.protocol import MOST_TOKENS, Call, Function, Message, Reply, Request, Said
 from tsim.errors import RemoteError
 from tsim.http import Patience, post
 
 PATIENCE = Patience(timeout=120.0, attempts=8)
-MOST_TOKENS = 300
+TEMPERATURE = 0
 
 
 class _Function(BaseModel):
@@ -39,33 +40,59 @@ class _Usage(BaseModel):
     completion_tokens: int = 0
 
 
-class _Completion(BaseModel):
+class Completion(BaseModel):
+    """What a server with the OpenAI chat API answers, as far as it is read."""
+
     choices: list[_Choice]
     usage: _Usage = _Usage()
+
+    @property
+    def message(self) -> _Message:
+        """The first choice's message; an empty one if there is no choice."""
+        return self.choices[0].message if self.choices else _Message()
+
+    @property
+    def reply(self) -> Reply:
+        """The completion as a backend's reply."""
+        return Reply(
+            text=self.message.content or "",
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
+        )
 
 
 class OpenAI:
     """Asks a chat model at temperature zero, patiently."""
 
     def __init__(
-        self, model: str, *, base_url: str, key: str | None = None, patience: Patience = PATIENCE
+        self,
+        model: str,
+        *,
+        base_url: str,
+        key: str | None = None,
+        limiter: Limiter | None = None,
+        patience: Patience = PATIENCE,
     ) -> None:
-        """Opens a connection."""
-        self.identity = f"{model}@{base_url.rstrip('/')}"
+        """Opens a connection.
+
+        Args:
+            model: The model's name on that server.
+            base_url: Up to and including `/v1`, or what the provider has in its place.
+            key: Bearer token, where the server wants one.
+            limiter: Waited for before every request, retries included.
+            patience: Timeouts and retries.
+        """
+        self.identity = f"{model}@{base_url.rstrip('/')}, temperature {TEMPERATURE}"
         self._model = model
         self._url = f"{base_url.rstrip('/')}/chat/completions"
         self._patience = patience
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(headers=headers)
+        hooks = {"request": [lambda _: limiter.wait()]} if limiter else {}
+        self._client = httpx.Client(headers=headers, event_hooks=hooks)
 
     def reply(self, request: Request) -> Reply:
         """Answers one request."""
-        said = self.chat([Message(role="user", content=request.prompt)], most_tokens=MOST_TOKENS)
-        return Reply(
-            text=said.text,
-            prompt_tokens=said.prompt_tokens,
-            completion_tokens=said.completion_tokens,
-        )
+        return self._complete(answer_body(self._model, request)).reply
 
     def chat(
         self,
@@ -75,25 +102,10 @@ class OpenAI:
         most_tokens: int = MOST_TOKENS,
     ) -> Said:
         """Says what comes next."""
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [_message(message) for message in messages],
-            "temperature": 0,
-            "max_tokens": most_tokens,
-        }
-        if functions:
-            body["tools"] = [_tool(function) for function in functions]
-        response = post(self._client, self._url, body, self._patience)
-        try:
-            found = _Completion.model_validate_json(response.content)
-            message = found.choices[0].message if found.choices else _Message()
-            calls = tuple(_call(call) for call in message.tool_calls or ())
-        except (ValidationError, ValueError) as error:
-            raise RemoteError(
-                f"{self._url} answered something else than a completion: {response.text[:200]!r}"
-            ) from error
+        found = self._complete(chat_body(self._model, messages, functions, most_tokens))
+        calls = tuple(self._call(call) for call in found.message.tool_calls or ())
         return Said(
-            text=message.content or "",
+            text=found.message.content or "",
             calls=calls,
             prompt_tokens=found.usage.prompt_tokens,
             completion_tokens=found.usage.completion_tokens,
@@ -102,6 +114,48 @@ class OpenAI:
     def close(self) -> None:
         """Closes the connection."""
         self._client.close()
+
+    def _complete(self, body: dict[str, Any]) -> Completion:
+        response = post(self._client, self._url, body, self._patience)
+        try:
+            return Completion.model_validate_json(response.content)
+        except ValidationError as error:
+            raise RemoteError(
+                f"{self._url} answered something else than a completion: {response.text[:200]!r}"
+            ) from error
+
+    def _call(self, call: _Call) -> Call:
+        name, text = call.function.name, call.function.arguments or "{}"
+        try:
+            arguments = json.loads(text)
+        except ValueError:
+            arguments = None
+        if not isinstance(arguments, dict):
+            raise RemoteError(
+                f"{self._url} wants {name} called with {text[:200]!r}, which is no JSON object"
+            )
+        return Call(id=call.id, name=name, arguments=arguments)
+
+
+def answer_body(model: str, request: Request) -> dict[str, Any]:
+    """Returns what a server is sent to answer a request."""
+    messages = [Message(role="user", content=request.prompt)]
+    return chat_body(model, messages, (), request.most_tokens)
+
+
+def chat_body(
+    model: str, messages: Sequence[Message], functions: Sequence[Function], most_tokens: int
+) -> dict[str, Any]:
+    """Returns what a server is sent to go on with a chat."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [_message(message) for message in messages],
+        "temperature": TEMPERATURE,
+        "max_tokens": most_tokens,
+    }
+    if functions:
+        body["tools"] = [_tool(function) for function in functions]
+    return body
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -129,10 +183,3 @@ def _tool(function: Function) -> dict[str, Any]:
             "parameters": dict(function.parameters),
         },
     }
-
-
-def _call(call: _Call) -> Call:
-    arguments = json.loads(call.function.arguments or "{}")
-    if not isinstance(arguments, dict):
-        raise ValueError(f"arguments of {call.function.name} are no object")
-    return Call(id=call.id, name=call.function.name, arguments=arguments)

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
+
+MOST_TOKENS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +15,7 @@ class Request:
     context: str
     question: str
     options: Mapping[str, str]
+    most_tokens: int = MOST_TOKENS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +26,13 @@ class Reply:
         text: As it is.
         prompt_tokens: Tokens the provider counted in, 0 where it does not tell.
         completion_tokens: Tokens the provider counted out.
+        cached: Whether it was answered before and nobody was asked.
     """
 
     text: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached: bool = False
 
 
 class Backend(Protocol):
@@ -96,6 +101,7 @@ class Said:
     completion_tokens: int = 0
 
 
+@runtime_checkable
 class ChatModel(Protocol):
     """A language model that a system may use for itself: to summarise, extract, or act."""
 
@@ -109,7 +115,7 @@ class ChatModel(Protocol):
         messages: Sequence[Message],
         functions: Sequence[Function] = (),
         *,
-        most_tokens: int = 300,
+        most_tokens: int = MOST_TOKENS,
     ) -> Said:
         """Says what comes next, at temperature zero.
 

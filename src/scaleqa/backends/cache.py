@@ -1,0 +1,108 @@
+"""Replies that are never asked for twice.
+
+The key is all that decides a reply: the backend's identity (model, address, sampling) and the whole
+request. Failures and empty replies are not kept. Several threads and processes may share the file.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from scaleqa.backends.protocol import (
+    MOST_TOKENS,
+    Backend,
+    Call,
+    ChatModel,
+    Function,
+    Message,
+    Reply,
+    Request,
+    Said,
+)
+from tsim.blobs import Blobs
+
+TABLE = "replies"
+
+
+class CachedBackend:
+    """A backend with a memory on disk."""
+
+    def __init__(self, inner: Backend, path: Path) -> None:
+        """Opens the cache file, creating it if needed."""
+        self.identity = inner.identity
+        self._inner = inner
+        self._blobs = Blobs(path, TABLE)
+
+    def reply(self, request: Request) -> Reply:
+        """Answers one request, from the cache if it was answered before."""
+        key = _key(self.identity, "reply", asdict(request))
+        found = _read(self._blobs, key)
+        if found is not None:
+            return Reply(**found, cached=True)
+        reply = self._inner.reply(request)
+        if reply.text:
+            kept = asdict(reply)
+            del kept["cached"]
+            _write(self._blobs, key, kept)
+        return reply
+
+    def close(self) -> None:
+        """Closes the file and the backend."""
+        self._blobs.close()
+        self._inner.close()
+
+
+class CachedChat:
+    """A chat model with a memory on disk."""
+
+    def __init__(self, inner: ChatModel, path: Path) -> None:
+        """Opens the cache file, creating it if needed."""
+        self.identity = inner.identity
+        self._inner = inner
+        self._blobs = Blobs(path, TABLE)
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        functions: Sequence[Function] = (),
+        *,
+        most_tokens: int = MOST_TOKENS,
+    ) -> Said:
+        """Says what comes next, from the cache if it was said before."""
+        request = {
+            "messages": [asdict(message) for message in messages],
+            "functions": [asdict(function) for function in functions],
+            "most_tokens": most_tokens,
+        }
+        key = _key(self.identity, "chat", request)
+        found = _read(self._blobs, key)
+        if found is not None:
+            calls = tuple(Call(**call) for call in found.pop("calls"))
+            return Said(**found, calls=calls)
+        said = self._inner.chat(messages, functions, most_tokens=most_tokens)
+        if said.text or said.calls:
+            _write(self._blobs, key, asdict(said))
+        return said
+
+    def close(self) -> None:
+        """Closes the file and the model."""
+        self._blobs.close()
+        self._inner.close()
+
+
+def _key(identity: str, kind: str, request: dict[str, Any]) -> bytes:
+    content = json.dumps([identity, kind, request], sort_keys=True)
+    return hashlib.sha256(content.encode()).digest()
+
+
+def _read(blobs: Blobs, key: bytes) -> dict[str, Any] | None:
+    blob = blobs.read([key]).get(key)
+    found: dict[str, Any] | None = json.loads(blob) if blob is not None else None
+    return found
+
+
+def _write(blobs: Blobs, key: bytes, value: dict[str, Any]) -> None:
+    blobs.write({key: json.dumps(value, sort_keys=True).encode()})
