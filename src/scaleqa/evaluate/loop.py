@@ -8,13 +8,14 @@ told to the fresh system again, without asking anybody.
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scaleqa.backends import Backend, ChatModel, Request
+from scaleqa.backends import Backend, ChatModel, Price, Reply, Request
 from scaleqa.errors import DataError
 from scaleqa.evaluate.parse import parse
 from scaleqa.evaluate.rows import Row, RowFile
@@ -36,12 +37,14 @@ class LoopSettings:
         template: The prompt.
         writeback: Whether exchanges become part of the thread.
         model: A language model for the system's own use.
+        price: What the answer model's tokens cost, where known.
     """
 
     system: str
     template: Template
     writeback: bool = True
     model: ChatModel | None = None
+    price: Price | None = None
 
 
 def run_packages(
@@ -84,8 +87,7 @@ def run_package(
     Raises:
         DataError: The rows that are there belong to another run.
     """
-    slug = re.sub(r"[^\w.=-]+", "_", settings.system)
-    rows = RowFile(out / slug / f"{package.name}.jsonl")
+    rows = RowFile(row_path(out, settings.system, package.name))
     try:
         _check(rows, package, settings, backend)
         if len(rows.rows) < len(package.queries):
@@ -95,10 +97,17 @@ def run_package(
         rows.close()
 
 
+def row_path(out: Path, system: str, package: str) -> Path:
+    """Returns the file for the rows of a system on a package."""
+    return out / re.sub(r"[^\w.=-]+", "_", system) / f"{package}.jsonl"
+
+
 def _check(rows: RowFile, package: Package, settings: LoopSettings, backend: Backend) -> None:
     expected = [query.id for query in package.queries]
     found = [row["id"] for row in rows.rows]
-    same = all(row["run"] == _run_identity(package, settings, backend) for row in rows.rows)
+    same = all(
+        row["run"] == _run_identity(package, settings, backend.identity) for row in rows.rows
+    )
     if found != expected[: len(found)] or not same:
         raise DataError(
             f"{rows.path} holds rows of another run (package, prompt, backend or write-back "
@@ -106,12 +115,12 @@ def _check(rows: RowFile, package: Package, settings: LoopSettings, backend: Bac
         )
 
 
-def _run_identity(package: Package, settings: LoopSettings, backend: Backend) -> dict[str, Any]:
+def _run_identity(package: Package, settings: LoopSettings, backend: str) -> dict[str, Any]:
     return {
         "system": settings.system,
         "package": package.name,
         "records_sha256": package.settings.get("records_sha256", ""),
-        "backend": backend.identity,
+        "backend": backend,
         "prompt": f"{settings.template.name}/{settings.template.sha256[:12]}",
         "writeback": settings.writeback,
         "model": settings.model.identity if settings.model else None,
@@ -126,6 +135,27 @@ def _run(
     rows: RowFile,
     progress: Callable[[int, int], None] | None,
 ) -> None:
+    with fed_system(package, settings, embedder) as system:
+        done = len(rows.rows)
+        for number, query in enumerate(package.queries):
+            if number < done:
+                row = rows.rows[number]
+            else:
+                asked, request = ask(package, query, settings, backend.identity, system)
+                began = time.perf_counter()
+                reply = backend.reply(request)
+                seconds = 0.0 if reply.cached else time.perf_counter() - began
+                row = grade(asked, reply, seconds, settings.price)
+                rows.append(row)
+            if settings.writeback:
+                system.observe(_exchange(package, number, query, row))
+            if progress:
+                progress(number + 1, len(package.queries))
+
+
+@contextmanager
+def fed_system(package: Package, settings: LoopSettings, embedder: Embedder) -> Iterator[System]:
+    """Opens a fresh system that has taken in a package's thread."""
     truth = {query.id: query.evidence for query in package.queries}
     system = open_system(
         settings.system, Tools(embedder=embedder, model=settings.model, truth=truth)
@@ -133,56 +163,52 @@ def _run(
     try:
         for start in range(0, len(package.stream), CHUNK):
             system.ingest(package.stream[start : start + CHUNK])
-        done = len(rows.rows)
-        for number, query in enumerate(package.queries):
-            if number < done:
-                row = rows.rows[number]
-            else:
-                row = _ask(package, query, settings, backend, system)
-                rows.append(row)
-            if settings.writeback:
-                system.observe(_exchange(package, number, query, row))
-            if progress:
-                progress(number + 1, len(package.queries))
+        yield system
     finally:
         system.close()
 
 
-def _ask(
-    package: Package, query: Query, settings: LoopSettings, backend: Backend, system: System
-) -> Row:
+def ask(
+    package: Package, query: Query, settings: LoopSettings, backend: str, system: System
+) -> tuple[Row, Request]:
+    """Retrieves; returns what a row holds before the answer, and what the backend is asked."""
     began = time.perf_counter()
     found = system.retrieve(Asked(id=query.id, question=query.question, options=query.options))
-    retrieved = time.perf_counter()
-    request = Request(
-        prompt=settings.template.fill(
-            context=found.context, question=query.question, options=_options(query)
-        ),
-        context=found.context,
-        question=query.question,
-        options=query.options,
-    )
-    reply = backend.reply(request)
-    answered = time.perf_counter()
-    parsed = parse(reply.text)
-    return {
+    took = time.perf_counter() - began
+    row = {
         "run": _run_identity(package, settings, backend),
         "id": query.id,
         "domain": query.domain,
         "split": query.split,
         "stress": list(query.stress),
         "gold": query.answer,
-        "answer": parsed.letter,
-        "correct": parsed.letter == query.answer,
-        "rationale": parsed.rationale,
-        "raw": reply.text,
         **_evidence(package, query, found),
         "context": found.context,
         "context_tokens": tokens.estimate(found.context),
+        "retrieve_ms": round(1000 * took, 3),
+    }
+    prompt = settings.template.fill(
+        context=found.context, question=query.question, options=_options(query)
+    )
+    return row, Request(
+        prompt=prompt, context=found.context, question=query.question, options=query.options
+    )
+
+
+def grade(asked: Row, reply: Reply, seconds: float, price: Price | None) -> Row:
+    """Returns the whole row: what was asked, with the answer and what it took."""
+    parsed = parse(reply.text)
+    return {
+        **asked,
+        "answer": parsed.letter,
+        "correct": parsed.letter == asked["gold"],
+        "rationale": parsed.rationale,
+        "raw": reply.text,
         "prompt_tokens": reply.prompt_tokens,
         "completion_tokens": reply.completion_tokens,
-        "retrieve_ms": round(1000 * (retrieved - began), 3),
-        "answer_ms": round(1000 * (answered - retrieved), 3),
+        "cost_usd": price.of(reply) if price else None,
+        "cached": reply.cached,
+        "answer_ms": round(1000 * seconds, 3),
     }
 
 

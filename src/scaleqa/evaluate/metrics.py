@@ -22,6 +22,10 @@ class Scores:
         audit: Answered questions by hit and correctness, as shares of all.
         context_tokens: Mean length of the context.
         exchange_share: Share of shown turns that were earlier exchanges.
+        prompt_tokens: All that the provider counted in.
+        completion_tokens: All that it counted out.
+        cost_usd: What these tokens cost, cached or not; None if no price was named.
+        cached: Share of replies that were found in the cache.
     """
 
     questions: int
@@ -33,6 +37,10 @@ class Scores:
     audit: dict[str, float]
     context_tokens: float
     exchange_share: float
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    cached: float
 
 
 def score(rows: Sequence[Row]) -> Scores:
@@ -60,4 +68,13 @@ def score(rows: Sequence[Row]) -> Scores:
         audit=audit,
         context_tokens=statistics.mean(row["context_tokens"] for row in rows),
         exchange_share=sum(row["shown_from_exchanges"] for row in rows) / shown if shown else 0.0,
+        prompt_tokens=sum(row["prompt_tokens"] for row in rows),
+        completion_tokens=sum(row["completion_tokens"] for row in rows),
+        cost_usd=_cost(rows),
+        cached=sum(row["cached"] for row in rows) / count,
     )
+
+
+def _cost(rows: Sequence[Row]) -> float | None:
+    costs = [row["cost_usd"] for row in rows]
+    return None if None in costs else round(sum(costs), 6)

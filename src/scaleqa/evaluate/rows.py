@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from scaleqa.errors import DataError
 
 Row = dict[str, Any]
 # What may differ between two runs of the same thing.
-TIMES = ("retrieve_ms", "answer_ms")
+TIMES = ("retrieve_ms", "answer_ms", "cached")
 
 
 class RowFile:
@@ -20,11 +21,8 @@ class RowFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.rows = read_rows(path) if path.exists() else []
-        whole = "".join(_line(row) for row in self.rows).encode()
-        if path.exists() and path.read_bytes() != whole:
-            part = path.with_suffix(".part")
-            part.write_bytes(whole)
-            part.replace(path)
+        if path.exists() and path.read_bytes() != _lines(self.rows):
+            write_rows(path, self.rows)
         self._file = path.open("a", encoding="utf-8")
 
     def append(self, row: Row) -> None:
@@ -45,10 +43,8 @@ def read_rows(path: Path) -> list[Row]:
     Raises:
         DataError: Another line is damaged.
     """
-    text = path.read_text("utf-8")
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines.pop()
+    # Not splitlines: replies may hold other characters that count as line ends.
+    *lines, _torn = path.read_text("utf-8").split("\n")
     rows = []
     for number, line in enumerate(lines, 1):
         try:
@@ -56,6 +52,14 @@ def read_rows(path: Path) -> list[Row]:
         except ValueError as error:
             raise DataError(f"{path}, line {number} is damaged; remove the file") from error
     return rows
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Writes rows, all or none, over what was there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_bytes(_lines(rows))
+    part.replace(path)
 
 
 def all_rows(directory: Path) -> list[Row]:
@@ -69,6 +73,10 @@ def all_rows(directory: Path) -> list[Row]:
     if not rows:
         raise DataError(f"{directory} holds no rows; make some with: scaleqa run")
     return rows
+
+
+def _lines(rows: Iterable[Row]) -> bytes:
+    return "".join(_line(row) for row in rows).encode()
 
 
 def _line(row: Row) -> str:
