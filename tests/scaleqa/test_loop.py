@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scaleqa.backends import Reply, Request, open_backend
+from scaleqa.backends import Access, Reply, Request, open_backend
 from scaleqa.backends.openai import OpenAI
 from scaleqa.errors import DataError
 from scaleqa.evaluate.compare import compare
@@ -172,7 +172,7 @@ def test_a_server_that_fails_for_a_while_delays_and_never_corrupts(
 
 
 def test_a_backend_is_opened_by_what_users_write(chat):
-    backend = open_backend(f"openai:m@{chat.url}")
+    backend = open_backend(f"openai:m@{chat.url}", Access(cached=False))
     request = Request(prompt="p", context="", question="q", options={})
     assert backend.reply(request) == Reply(
         text="ANSWER: B\nRATIONALE: the rule says so", prompt_tokens=11, completion_tokens=7
@@ -186,7 +186,8 @@ def test_accuracy_credits_the_unanswered_with_a_quarter():
     def row(answer, hit=True):
         return {
             "answer": answer, "correct": answer == "A", "hit": hit, "shown": [1],
-            "shown_from_exchanges": 0, "context_tokens": 10,
+            "shown_from_exchanges": 0, "context_tokens": 10, "prompt_tokens": 3,
+            "completion_tokens": 1, "cost_usd": None, "cached": False,
         }  # fmt: skip
 
     scores = score([row("A"), row("B"), row(None), row("A", hit=False)])

@@ -2,7 +2,7 @@
 
 import typer
 
-from scaleqa.cli import build, data, noise, quickstart, retrieve, run
+from scaleqa.cli import batch, build, data, models, noise, quickstart, retrieve, run
 from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run as run_app
 
@@ -17,7 +17,9 @@ app.command()(build.build)
 app.command()(retrieve.retrieve)
 app.command()(run.run)
 app.command()(run.compare)
+app.add_typer(batch.app, name="batch")
 app.add_typer(data.app, name="data")
+app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
 
 

