@@ -16,7 +16,7 @@ from tsim.embed.runtime import (
     read_tokenizer,
     weights_file,
 )
-from tsim.embed.weights import sha256_of
+from tsim.weights import sha256_of
 from tsim.errors import ModelError
 from tsim.vectors import Vector
 
