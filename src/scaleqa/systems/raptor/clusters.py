@@ -1,0 +1,108 @@
+"""Soft clusters of vectors: UMAP, then Gaussian mixtures, first over all and then inside each.
+
+As in RAPTOR: ten dimensions, the number of components by BIC, and a vector belongs to every
+component that claims at least a tenth of it.
+"""
+
+import math
+import threading
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scaleqa.errors import DataError
+from tsim.vectors import Vectors
+
+DIMENSIONS = 10
+# Fewer vectors than this are one cluster: ten dimensions cannot be fitted to them.
+FEWEST = DIMENSIONS + 2
+NEIGHBOURS = 10
+MOST_COMPONENTS = 50
+SHARE = 0.1
+# BIC falls and then rises, with small dents; after this many counts without a new low it rises.
+PATIENCE = 10
+
+Points = npt.NDArray[np.float64]
+Cluster = tuple[int, ...]
+
+# Some of numba's thread pools abort when two threads enter them, and warning filters are shared by
+# all threads: threads of a run cluster one after the other.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def require_libraries() -> None:
+    """Checks that what clustering needs is installed.
+
+    Raises:
+        DataError: It is not.
+    """
+    for module, package in (("sklearn", "scikit-learn"), ("umap", "umap-learn")):
+        if find_spec(module) is None:
+            raise DataError(
+                f"raptor needs {package}, which is not installed; "
+                "run: pip install 'scaleqa[rivals]'"
+            )
+
+
+def soft_clusters(vectors: Vectors, seed: int) -> list[Cluster]:
+    """Groups vectors into clusters that may overlap; returns the places in each, in order."""
+    if len(vectors) < FEWEST:
+        return [tuple(range(len(vectors)))]
+    found: dict[Cluster, None] = {}
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        # Both libraries warn of what is expected here: a neighbour graph in several parts, a
+        # mixture that has not quite converged and is judged by its BIC like any other.
+        warnings.simplefilter("ignore")
+        for coarse in _mixture(_reduced(vectors, math.isqrt(len(vectors) - 1), seed), seed):
+            inside: list[Cluster] = [tuple(range(len(coarse)))]
+            if len(coarse) >= FEWEST:
+                inside = _mixture(_reduced(vectors[list(coarse)], NEIGHBOURS, seed), seed)
+            for fine in inside:
+                found[tuple(coarse[place] for place in fine)] = None
+    return sorted(found)
+
+
+def _reduced(vectors: Vectors, neighbours: int, seed: int) -> Points:
+    """Lays vectors out in ten dimensions; those that have no more stay as they are."""
+    if vectors.shape[1] <= DIMENSIONS:
+        return vectors.astype(np.float64)
+    from umap import UMAP
+
+    layout = UMAP(
+        n_neighbors=neighbours,
+        n_components=DIMENSIONS,
+        metric="cosine",
+        random_state=seed,
+        n_jobs=1,
+    )
+    points: Points = layout.fit_transform(vectors).astype(np.float64)
+    return points
+
+
+def _mixture(points: Points, seed: int) -> list[Cluster]:
+    """Fits mixtures of more and more Gaussians; returns the soft clusters of least BIC."""
+    most = min(MOST_COMPONENTS, len(np.unique(points, axis=0)) - 1)
+    kept = _fitted(points, 1, seed)
+    least, since = kept.bic(points), 0
+    for count in range(2, most + 1):
+        tried = _fitted(points, count, seed)
+        bic = tried.bic(points)
+        since += 1
+        if bic < least:
+            kept, least, since = tried, bic, 0
+        if since == PATIENCE:
+            break
+    shares = kept.predict_proba(points)
+    member = shares >= SHARE
+    member[np.arange(len(points)), shares.argmax(axis=1)] = True
+    return [tuple(np.flatnonzero(column).tolist()) for column in member.T if column.any()]
+
+
+def _fitted(points: Points, count: int, seed: int) -> Any:
+    from sklearn.mixture import GaussianMixture
+
+    # Not the default start: Lloyd's iterations add up in the order in which threads finish.
+    return GaussianMixture(count, init_params="k-means++", random_state=seed).fit(points)

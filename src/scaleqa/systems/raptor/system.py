@@ -1,0 +1,157 @@
+"""RAPTOR as a system under test."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scaleqa.packages import StreamTurn
+from scaleqa.systems.flat import FlatSystem
+from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
+from scaleqa.systems.raptor.clusters import FEWEST, require_libraries
+from scaleqa.systems.raptor.tree import Node, grow
+from scaleqa.systems.registry import take
+from scaleqa.systems.summarise import summarise
+from tsim import tokens
+from tsim.index import Rows
+from tsim.vectors import Vectors, best
+
+# The mean length of a summary in RAPTOR's paper.
+SUMMARY = 130
+
+
+class Raptor(FlatSystem):
+    """Chunks that can be found at once, under a tree that is built at fixed numbers of chunks.
+
+    The tree is built when a request first needs it, over as many complete chunks as `build_point`
+    tells; so it depends on the turns so far, and on nothing else.
+    """
+
+    def __init__(self, tools: Tools, *, budget: int, chunk: int, seed: int) -> None:
+        """Starts empty."""
+        super().__init__()
+        self._embedder = tools.embedder
+        self._model = tools.model
+        self._budget = budget
+        self._chunk = chunk
+        self._seed = seed
+        self._calls = 0
+        self._chunks: list[list[int]] = []
+        self._leaves = Rows(tools.embedder.dimension)
+        self._covered = 0
+        self._nodes: list[Node] = []
+        self._summaries = Rows(tools.embedder.dimension)
+
+    def index(self, turns: Sequence[StreamTurn]) -> None:
+        """Fills chunks and embeds those that changed; the last one is still open."""
+        first = max(0, len(self._chunks) - 1)
+        for turn in turns:
+            if not self._chunks or self._length([*self._chunks[-1], turn.id]) > self._chunk:
+                self._chunks.append([])
+            self._chunks[-1].append(turn.id)
+        vectors = self._embed([self._text(chunk) for chunk in self._chunks[first:]])
+        if first < len(self._leaves):
+            self._leaves.replace(first, vectors[0])
+            vectors = vectors[1:]
+        self._leaves.extend(vectors)
+
+    def retrieve(self, asked: Asked) -> Retrieved:
+        """Takes the nearest nodes of all layers, best first, until the budget is full."""
+        self._build()
+        query = self._embedder.embed_query(asked.question)
+        scores = np.concatenate([self._leaves.scores(query), self._summaries.scores(query)])
+        units: list[Unit] = []
+        blocks: list[str] = []
+        # In words, since tokens are rounded: their sum may differ from those of the whole.
+        whole = left = tokens.words_within(self._budget)
+        for place in best(scores, len(scores)):
+            unit, text = self._shown(place, float(scores[place]))
+            price = len(text.split())
+            if price > whole:
+                continue
+            if price > left:
+                break
+            left -= price
+            units.append(unit)
+            blocks.append(text)
+        shown = frozenset(turn for unit in units for turn in unit.turns)
+        return Retrieved(units=tuple(units), context="\n\n".join(blocks), shown=shown)
+
+    def account(self) -> Accounting:
+        """Tells what is kept."""
+        return Accounting(
+            vectors=len(self._leaves) + len(self._summaries),
+            indexed_words=self.words + sum(len(node.text.split()) for node in self._nodes),
+            llm_calls=self._calls,
+        )
+
+    def _build(self) -> None:
+        point = build_point(len(self._chunks) - 1)
+        if point == self._covered:
+            return
+        leaves = [
+            Node(text=self._said(chunk), level=0, turns=tuple(chunk))
+            for chunk in self._chunks[:point]
+        ]
+        vectors = self._leaves.take(range(point))
+        self._nodes, rows = grow(leaves, vectors, self._condense, self._embed, self._seed)
+        self._summaries = Rows(self._embedder.dimension, rows)
+        self._covered = point
+
+    def _condense(self, texts: Sequence[str]) -> str:
+        self._calls += self._model is not None
+        return summarise(texts, SUMMARY, self._model)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        return np.asarray(self._embedder.embed(texts))
+
+    def _shown(self, place: int, score: float) -> tuple[Unit, str]:
+        """A node as a unit, and its text in a context."""
+        if place < len(self._chunks):
+            chunk = self._chunks[place]
+            return Unit(turns=tuple(chunk), score=score, label="chunk"), self._text(chunk)
+        node = self._nodes[place - len(self._chunks)]
+        whole = tuple(t for t in node.turns if stands_in(self.turns[t].text, node.text))
+        unit = Unit(turns=whole, score=score, label=f"summary L{node.level}")
+        return unit, f"[summary] {node.text}"
+
+    def _text(self, chunk: Sequence[int]) -> str:
+        return "\n".join(self.line(turn) for turn in chunk)
+
+    def _said(self, chunk: Sequence[int]) -> str:
+        """A chunk as it is summarised."""
+        if self._model is not None:
+            return self._text(chunk)
+        # Speakers help a model, but mislead LexRank: a word they share makes all lines alike.
+        return "\n".join(self.turns[turn].text for turn in chunk)
+
+    def _length(self, chunk: Sequence[int]) -> int:
+        return tokens.from_words(sum(len(self.turns[turn].text.split()) for turn in chunk))
+
+
+def build_point(complete: int) -> int:
+    """Returns over how many chunks the tree stands when there are so many complete ones.
+
+    Points lie a tenth apart. So the tree leaves out a tenth of the chunks at most, which are found
+    as leaves all the same, and a thread that doubles is built anew seven times.
+    """
+    point, following = 0, FEWEST
+    while following <= complete:
+        point, following = following, following + max(1, following // 10)
+    return point
+
+
+def stands_in(text: str, summary: str) -> bool:
+    """Tells whether a turn's whole text is in a summary, between spaces or its ends."""
+    return bool(text.strip()) and f" {text} " in f" {summary} "
+
+
+def make(options: Mapping[str, str], tools: Tools) -> Raptor:
+    """Opens the system; options: budget, chunk, seed."""
+    values = take(options, budget=2000, chunk=100, seed=0)
+    require_libraries()
+    return Raptor(
+        tools,
+        budget=int(values["budget"]),
+        chunk=int(values["chunk"]),
+        seed=int(values["seed"]),
+    )
