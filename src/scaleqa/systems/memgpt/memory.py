@@ -1,0 +1,217 @@
+"""MemGPT's tiers: a main context of limited size, recall storage and archival storage.
+
+The main context is core memory and a queue of recent messages, led by a summary of all that left
+it. Sizes are counted in whole words, so that sums are exact; users write tokens.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scaleqa.errors import DataError
+from scaleqa.packages import StreamTurn
+from tsim import tokens
+from tsim.embed import Embedder
+from tsim.index import Postings, Rows
+from tsim.vectors import Vector
+
+WARNING = 0.7  # of the room: from here on the controller is asked to save what matters
+KEPT = 0.5  # of the queue, when it is flushed
+SUMMARY_SHARE = 0.2  # of the room, at most
+CORE_SHARE = 0.1  # of the room, at most, for each block
+LEAST_ROOM = 200
+PERSONA = "I keep one long conversation and look up what was said."
+Summariser = Callable[[Sequence[str], int], str]
+
+
+class RefusedError(Exception):
+    """A function that cannot be carried out; the message is for whoever called it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """Something kept in archival storage.
+
+    Attributes:
+        text: As it was inserted.
+        turns: The turns whose whole text it holds.
+    """
+
+    text: str
+    turns: tuple[int, ...]
+
+
+def line(turn: StreamTurn) -> str:
+    """One message in a context."""
+    return f"{turn.role}: {turn.text}"
+
+
+def words(text: str) -> int:
+    """Counts whitespace words."""
+    return len(text.split())
+
+
+class Memory:
+    """All tiers and the rules of moving between them; what is worth keeping a controller decides.
+
+    Attributes:
+        core: The blocks of core memory.
+        summary: The recursive summary of all messages that left the queue.
+        queue: The messages in the main context, oldest first.
+        messages: Recall storage: every message.
+        passages: Archival storage.
+    """
+
+    def __init__(self, embedder: Embedder, summariser: Summariser, *, room: int) -> None:
+        """Starts empty.
+
+        Args:
+            embedder: Embeds archival passages and queries.
+            summariser: Summarises texts in about as many tokens as it is told.
+            room: Tokens of the main context.
+
+        Raises:
+            DataError: There is too little room.
+        """
+        if room < LEAST_ROOM:
+            raise DataError(
+                f"window less budget leaves {room} tokens for the main context; "
+                f"leave at least {LEAST_ROOM}"
+            )
+        self.core = {"persona": PERSONA, "human": ""}
+        self.summary = ""
+        self.queue: deque[StreamTurn] = deque()
+        self.messages: list[StreamTurn] = []
+        self.passages: list[Passage] = []
+        self._room = tokens.words_within(room)
+        self._queued = 0
+        self._unseen = 0
+        self._warned = False
+        self._embedder = embedder
+        self._summariser = summariser
+        self._recall = Postings()
+        self._archival = Rows(embedder.dimension)
+
+    def receive(self, turn: StreamTurn) -> None:
+        """Puts a message into recall storage and at the end of the queue."""
+        self.messages.append(turn)
+        self._recall.append(turn.text)
+        self.queue.append(turn)
+        self._queued += words(line(turn))
+        self._unseen += 1
+
+    def pressed(self) -> bool:
+        """Tells whether a memory-pressure warning is due.
+
+        It is once from flush to flush, and again if messages would leave that no warning covered.
+        """
+        used = self._used()
+        if used > self._room and self._leaving() > len(self.queue) - self._unseen:
+            return True
+        return not self._warned and used > WARNING * self._room
+
+    def unseen(self) -> list[StreamTurn]:
+        """Hands over the messages that no warning covered so far; they count as covered now."""
+        fresh = list(self.queue)[len(self.queue) - self._unseen :]
+        self._unseen = 0
+        self._warned = True
+        return fresh
+
+    def full(self) -> bool:
+        """Tells whether the queue must be flushed."""
+        return self._used() > self._room
+
+    def flush(self) -> None:
+        """Evicts the older part of the queue; from now on it is in recall storage only.
+
+        The new summary is made of the old one and the messages that leave.
+        """
+        evicted = [self.queue.popleft() for _ in range(self._leaving())]
+        texts = [line(turn) for turn in evicted]
+        self._queued -= sum(words(text) for text in texts)
+        self._unseen = min(self._unseen, len(self.queue))
+        self._warned = False
+        most = int(SUMMARY_SHARE * self._room)
+        before = [self.summary] if self.summary else []
+        said = self._summariser([*before, *texts], tokens.from_words(most))
+        self.summary = said if words(said) <= most else " ".join(said.split()[:most])
+
+    def append_core(self, block: str, content: str) -> None:
+        """Adds a line to a block of core memory.
+
+        Raises:
+            RefusedError: There is no such block, or it would grow over its limit.
+        """
+        self._write_core(block, f"{self._block(block)}\n{content}".strip())
+
+    def replace_core(self, block: str, old: str, new: str) -> None:
+        """Replaces a text in a block of core memory; nothing in its place deletes it.
+
+        Raises:
+            RefusedError: There is no such block or text, or the block would grow over its limit.
+        """
+        before = self._block(block)
+        if not old or old not in before:
+            raise RefusedError(f"{old!r} is not in block {block!r}; give its exact text")
+        after = before.replace(old, new, 1)
+        self._write_core(block, "\n".join(row for row in after.splitlines() if row.strip()))
+
+    def archive(self, content: str) -> None:
+        """Inserts a passage into archival storage.
+
+        It holds a message of the queue if it has it as a line of its own.
+
+        Raises:
+            RefusedError: There is nothing to insert.
+        """
+        if not content.strip():
+            raise RefusedError("content is empty; give the text to keep")
+        framed = f"\n{content}\n"
+        held = tuple(turn.id for turn in self.queue if f"\n{line(turn)}\n" in framed)
+        self._archival.extend(self._embedder.embed([content]))
+        self.passages.append(Passage(text=content, turns=held))
+
+    def recall_scores(self, query: str) -> Vector:
+        """Scores every message by the words it shares with a query."""
+        return self._recall.scores(query)
+
+    def archival_scores(self, query: str) -> Vector:
+        """Scores every passage by its closeness to a query."""
+        return self._archival.scores(self._embedder.embed_query(query))
+
+    def head(self) -> str:
+        """Writes core memory and the summary."""
+        parts = [f"[core memory: {block}]\n{text}" for block, text in self.core.items() if text]
+        if self.summary:
+            parts.append(f"[summary of earlier messages]\n{self.summary}")
+        return "\n".join(parts)
+
+    def recent(self) -> str:
+        """Writes the queue."""
+        return "\n".join(["[recent messages]", *(line(turn) for turn in self.queue)])
+
+    def _used(self) -> int:
+        return words(self.head()) + words("[recent messages]") + self._queued
+
+    def _leaving(self) -> int:
+        """Counts the messages that a flush evicts: the oldest, until half of the words are left."""
+        left = self._queued
+        for count, turn in enumerate(self.queue):
+            if left <= KEPT * self._queued:
+                return count
+            left -= words(line(turn))
+        return len(self.queue)
+
+    def _block(self, block: str) -> str:
+        if block not in self.core:
+            raise RefusedError(f"no block {block!r}; there are {', '.join(self.core)}")
+        return self.core[block]
+
+    def _write_core(self, block: str, text: str) -> None:
+        most = int(CORE_SHARE * self._room)
+        if words(text) > most:
+            raise RefusedError(
+                f"block {block!r} would have {words(text)} words of at most {most}; shorten it "
+                "with core_memory_replace or insert into archival memory"
+            )
+        self.core[block] = text
