@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from scaleqa.backends import ChatModel, Function, Message, Said
+from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.memgpt.agent import AgentController
@@ -101,11 +102,13 @@ class MemGpt(FlatSystem):
 
 
 def make(options: Mapping[str, str], tools: Tools) -> MemGpt:
-    """Opens the system; options: window, budget (both in tokens), page."""
-    values = take(options, window=3000, budget=1500, page=5)
-    return MemGpt(
-        tools,
-        window=int(values["window"]),
-        budget=int(values["budget"]),
-        page=int(values["page"]),
-    )
+    """Opens the system; options: window, budget (both in tokens), page.
+
+    Raises:
+        DataError: The budget is negative, a page holds nothing, or the window is too small.
+    """
+    values = take(options, window=2600, budget=1500, page=5)
+    window, budget, page = (int(values[key]) for key in ("window", "budget", "page"))
+    if budget < 0 or page < 1:
+        raise DataError(f"budget={budget} and page={page} should be at least 0 and 1")
+    return MemGpt(tools, window=window, budget=budget, page=page)

@@ -3,7 +3,7 @@
 Under memory pressure it keeps what a careful reader would note down: runs of messages that carry
 numbers, dates, names, rules or wishes go into archival storage as they are, and short statements of
 the user about themselves into core memory. Asked something, it searches both storages with the
-question and turns the page while results are still half as good as the first.
+question and turns the page while results are at least half as good as the best.
 """
 
 import re
@@ -16,19 +16,19 @@ from scaleqa.systems.memgpt.memory import Memory, line, words
 from scaleqa.systems.memgpt.session import Session
 from scaleqa.systems.summarise import SENTENCE
 
-STEPS = 6
+STEPS = 6  # of an event; a model is held to it too
 PASSAGE_WORDS = 100
-GAP = 1
-WORTH = 0.5
+GAP = 1  # other messages between two of a passage
+WORTH = 0.5  # of the best score: a page that ends below it is the last
 CORE_WORDS = 16
+# A digit, a name inside a sentence, or a word of number, time, rule or wish.
 DURABLE = re.compile(
     r"\d|(?<=[a-z,;:] )[A-Z][a-z]+"
-    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|half|first"
-    r"|second|third|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tomorrow|tonight|noon"
+    r"|\b(?i:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|half"
+    r"|first|second|third|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tomorrow|tonight|noon"
     r"|midnight|must|never|always|only|unless|except|until|till|rules?|policy|allowed|not|no"
     r"|have to|has to|needs? to|instead|longer|whoever|whatever|every|each|nobody|everybody|before"
-    r"|after|if|when|whenever|prefers?|favou?rite|wants?|likes?|hates?|allergic)\b",
-    re.ASCII,
+    r"|after|if|when|whenever|prefers?|favou?rite|wants?|likes?|hates?|allergic)\b"
 )
 PERSONAL = re.compile(
     r"\b(?:my name is|call me|i(?:'m| am) (?:allergic|vegetarian|vegan|an? \w+)|i prefer|i always"
@@ -89,7 +89,7 @@ def notes(turns: Sequence[StreamTurn]) -> Iterator[list[StreamTurn]]:
     """Cuts out the runs of messages worth archiving.
 
     A run starts and ends with a message that carries something durable, has no more than one other
-    message in between two of them, and is no longer than a passage may be; a message that is longer
+    message between two of these, and is no longer than a passage may be. A message that is longer
     alone is a run of its own.
     """
     run: list[StreamTurn] = []

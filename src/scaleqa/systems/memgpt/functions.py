@@ -7,6 +7,7 @@ from scaleqa.backends import Function
 from scaleqa.systems.memgpt.memory import RefusedError
 
 HEARTBEAT = "request_heartbeat"
+TYPES = {"string": str, "integer": int, "boolean": bool}
 SEARCHES = ("archival_memory_search", "conversation_search")
 
 
@@ -62,18 +63,17 @@ def check(function: Function, arguments: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         RefusedError: One is missing, unknown or of the wrong type.
     """
-    given = {key: value for key, value in arguments.items() if key != HEARTBEAT}
     properties = function.parameters["properties"]
     for key in function.parameters["required"]:
-        if key not in given:
+        if key not in arguments:
             raise RefusedError(f"{function.name} needs {key!r}")
-    for key, value in given.items():
+    for key, value in arguments.items():
         if key not in properties:
             known = ", ".join(properties)
             raise RefusedError(f"{function.name} has no argument {key!r}; it has {known}")
-        kind = int if properties[key]["type"] == "integer" else str
-        if type(value) is not kind:
-            raise RefusedError(f"{key!r} of {function.name} is {value!r}, not {kind.__name__}")
-    if given.get("page", 0) < 0:
+        kind = properties[key]["type"]
+        if type(value) is not TYPES[kind]:
+            raise RefusedError(f"{key!r} of {function.name} is {value!r}, not of type {kind}")
+    if arguments.get("page", 0) < 0:
         raise RefusedError("pages are counted from 0")
-    return given
+    return {key: value for key, value in arguments.items() if key != HEARTBEAT}
