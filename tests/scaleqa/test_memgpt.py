@@ -38,8 +38,8 @@ class Scribe:
     def __init__(self):
         self.given = []
 
-    def __call__(self, texts, most):
-        self.given.append(list(texts))
+    def __call__(self, before, turns, most):
+        self.given.append((before, turns))
         return f"summary {len(self.given)}"
 
 
@@ -81,14 +81,13 @@ def test_the_summary_is_made_of_the_one_before_and_all_that_left(memory):
             memory.flush()
     given = memory._summariser.given
     assert memory.summary == f"summary {len(given)}"
-    assert [texts[0] for texts in given[1:]] == [f"summary {n}" for n in range(1, len(given))]
-    evicted = [text for n, texts in enumerate(given) for text in texts[n > 0 :]]
+    assert [before for before, _ in given] == ["", *(f"summary {n}" for n in range(1, len(given)))]
     gone = len(memory.messages) - len(memory.queue)
-    assert evicted == [line(one) for one in memory.messages[:gone]]
+    assert [one for _, evicted in given for one in evicted] == memory.messages[:gone]
 
 
 def test_a_summary_that_is_too_long_is_cut(tiny_embedder):
-    memory = Memory(tiny_embedder, lambda texts, most: "word " * 500, room=200)
+    memory = Memory(tiny_embedder, lambda before, turns, most: "word " * 500, room=200)
     for one in thread(14):
         memory.receive(one)
     memory.flush()
@@ -260,6 +259,16 @@ def test_a_fact_evicted_long_ago_is_found_in_both_storages(tiny_embedder):
     assert system.account().llm_calls == 0
 
 
+def test_the_summary_without_a_model_is_of_sentences_that_left(tiny_embedder):
+    system = open_system(SMALL, Tools(embedder=tiny_embedder))
+    system.ingest([turn(number, f"Gpu rule {number} is new. Fine.") for number in range(60)])
+    gone = len(system.turns) - len(system._memory.queue)
+    kept = [int(number) for number in re.findall(r"rule (\d+)", system._memory.summary)]
+    assert kept
+    assert max(kept) < gone
+    assert "user" not in system._memory.summary
+
+
 def test_the_window_is_kept_whatever_comes(tiny_embedder):
     system = open_system(SMALL, Tools(embedder=tiny_embedder))
     lengths = [3, 400, 1, 90, 90, 90, 5, 150, 2] * 4
@@ -281,9 +290,11 @@ class Scripted:
     def __init__(self, *script):
         self.script = list(script)
         self.asked = []
+        self.summarised = []
 
     def chat(self, messages, functions=(), *, most_tokens=300):
         if not functions:
+            self.summarised.append(messages[0].content)
             return Said(text="a summary")
         self.asked.append((list(messages), [function.name for function in functions]))
         calls = self.script.pop(0) if self.script else ()
@@ -368,6 +379,7 @@ def test_a_model_is_called_under_pressure_and_its_passages_are_found(tiny_embedd
     assert "memory pressure" in model.asked[0][0][1].content
     assert "last 9 messages are new" in model.asked[0][0][1].content
     assert system.account().llm_calls == 3, "two steps and a summary"
+    assert quote in model.summarised[0]
     assert (system._memory.summary, system._memory.core["human"]) == (
         "a summary", "takes the train",
     )  # fmt: skip

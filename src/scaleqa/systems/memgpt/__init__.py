@@ -9,7 +9,7 @@ from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.memgpt.agent import AgentController
 from scaleqa.systems.memgpt.controller import Controller, RuleController
 from scaleqa.systems.memgpt.functions import SEARCHES
-from scaleqa.systems.memgpt.memory import Memory, words
+from scaleqa.systems.memgpt.memory import Memory, line, words
 from scaleqa.systems.memgpt.session import Session
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
@@ -56,11 +56,7 @@ class MemGpt(FlatSystem):
         )
         self._budget = budget
         self._page = page
-        self._memory = Memory(
-            tools.embedder,
-            lambda texts, most: summarise(texts, most, self._model),
-            room=window - budget,
-        )
+        self._memory = Memory(tools.embedder, self._summarise, room=window - budget)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Queues messages one by one; warns and flushes as the context fills up."""
@@ -94,6 +90,11 @@ class MemGpt(FlatSystem):
             indexed_words=self.words + sum(words(passage.text) for passage in passages),
             llm_calls=self._model.calls if self._model else 0,
         )
+
+    def _summarise(self, before: str, turns: Sequence[StreamTurn], most: int) -> str:
+        # Without a model, roles would count as words that all sentences share.
+        texts = [line(turn) if self._model else turn.text for turn in turns]
+        return summarise([before, *texts], most, self._model)
 
     def _relieve(self) -> None:
         if self._memory.pressed():

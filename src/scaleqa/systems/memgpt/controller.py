@@ -31,8 +31,8 @@ DURABLE = re.compile(
     r"|after|if|when|whenever|prefers?|favou?rite|wants?|likes?|hates?|allergic)\b"
 )
 PERSONAL = re.compile(
-    r"\b(?:my name is|call me|i(?:'m| am) (?:allergic|vegetarian|vegan|an? \w+)|i prefer|i always"
-    r"|i never|i hate|i love|i live in|i work (?:as|at|for|in)|my favou?rite)\b",
+    r"\b(?:my name is|call me|i(?:'m| am) (?:allergic|vegetarian|vegan|an? (?!bit|little)\w+)"
+    r"|i prefer|i always|i never|i hate|i love|i live in|i work (?:as|at|for|in)|my favou?rite)\b",
     re.IGNORECASE,
 )
 

@@ -21,7 +21,8 @@ SUMMARY_SHARE = 0.2  # of the room, at most
 CORE_SHARE = 0.1  # of the room, at most, for each block
 LEAST_ROOM = 200
 PERSONA = "I keep one long conversation and look up what was said."
-Summariser = Callable[[Sequence[str], int], str]
+# From the summary so far and the messages that leave, in about so many tokens.
+Summariser = Callable[[str, Sequence[StreamTurn], int], str]
 
 
 class RefusedError(Exception):
@@ -67,7 +68,7 @@ class Memory:
 
         Args:
             embedder: Embeds archival passages and queries.
-            summariser: Summarises texts in about as many tokens as it is told.
+            summariser: Makes the recursive summary.
             room: Tokens of the main context.
 
         Raises:
@@ -127,13 +128,11 @@ class Memory:
         The new summary is made of the old one and the messages that leave.
         """
         evicted = [self.queue.popleft() for _ in range(self._leaving())]
-        texts = [line(turn) for turn in evicted]
-        self._queued -= sum(words(text) for text in texts)
+        self._queued -= sum(words(line(turn)) for turn in evicted)
         self._unseen = min(self._unseen, len(self.queue))
         self._warned = False
         most = int(SUMMARY_SHARE * self._room)
-        before = [self.summary] if self.summary else []
-        said = self._summariser([*before, *texts], tokens.from_words(most))
+        said = self._summariser(self.summary, evicted, tokens.from_words(most))
         self.summary = said if words(said) <= most else " ".join(said.split()[:most])
 
     def append_core(self, block: str, content: str) -> None:
