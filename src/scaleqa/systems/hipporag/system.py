@@ -1,0 +1,106 @@
+"""The system: passages cut from the stream, the graph that ranks them, what is shown of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scaleqa.backends import ChatModel
+from scaleqa.packages import StreamTurn
+from scaleqa.systems.flat import FlatSystem
+from scaleqa.systems.hipporag.facts import Reader
+from scaleqa.systems.hipporag.graph import Floats, Graph
+from scaleqa.systems.hipporag.openie import Parsed
+from scaleqa.systems.hipporag.prompted import Prompted
+from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Unit
+from tsim import tokens
+from tsim.embed import Embedder
+from tsim.index import Rows
+
+
+class HippoRag(FlatSystem):
+    """Passages of whole turns, found through the phrases they share with the question or lead to.
+
+    A passage is read when it is full. The one still open is read when a question comes, and again
+    when it has grown, so that what is found depends on the thread alone.
+    """
+
+    def __init__(
+        self, reader: Reader, graph: Graph, embedder: Embedder, *, chunk: int, k: int, cap: int
+    ) -> None:
+        """Starts empty."""
+        super().__init__()
+        self._reader = reader
+        self._graph = graph
+        self._embedder = embedder
+        self._chunk = chunk
+        self._k = k
+        self._cap = cap
+        self._passages: list[list[int]] = []
+        self._full = 0  # passages that are complete and in the graph
+        self._read = 0  # turns that were read, those of the open passage among them
+        self._rows = Rows(embedder.dimension)
+
+    @property
+    def malformed(self) -> int:
+        """Answers of the model that could not be used."""
+        return self._reader.malformed
+
+    def index(self, turns: Sequence[StreamTurn]) -> None:
+        """Cuts passages and reads those that are full."""
+        self._rows.extend(self._embedder.embed([turn.text for turn in turns]))
+        for turn in turns:
+            if not self._open():
+                self._passages.append([])
+            self._passages[-1].append(turn.id)
+        full = len(self._passages) - self._open()
+        self._put(full)
+        self._full = full
+
+    def retrieve(self, asked: Asked) -> Retrieved:
+        """Ranks passages by the walk, or by their nearest turn if the question names nothing."""
+        if self._read < len(self.turns):
+            self._put(len(self._passages))
+            self._read = len(self.turns)
+        scores = self._graph.rank(self._reader.ask(asked.question))
+        if scores is None:
+            scores = self._dense(asked.question)
+        units: list[Unit] = []
+        left = self._cap
+        for place in np.lexsort((np.arange(len(scores)), -scores)):
+            price = self.cost(self._passages[place])
+            if len(units) < self._k and scores[place] > 0 and price <= left:
+                left -= price
+                units.append(Unit(turns=tuple(self._passages[place]), score=float(scores[place])))
+        return self.show(units)
+
+    def account(self) -> Accounting:
+        """Tells what is kept: a vector a phrase, and one a turn for questions that name nothing."""
+        phrases = self._graph.phrases
+        return Accounting(
+            vectors=len(phrases) + len(self._rows),
+            indexed_words=self.words + sum(len(phrase.split()) for phrase in phrases),
+            llm_calls=self._reader.calls,
+        )
+
+    def _open(self) -> bool:
+        if not self._passages:
+            return False
+        words = sum(len(self.turns[turn].text.split()) for turn in self._passages[-1])
+        return tokens.from_words(words) < self._chunk
+
+    def _put(self, until: int) -> None:
+        some = self._passages[self._full : until]
+        turns = [[self.turns[turn] for turn in passage] for passage in some]
+        self._graph.put(self._full, self._reader.read(turns))
+
+    def _dense(self, question: str) -> Floats:
+        if not self._passages:
+            return np.empty(0)
+        cosines = self._rows.scores(self._embedder.embed_query(question)).astype(np.float64)
+        starts = np.cumsum([0, *(len(passage) for passage in self._passages[:-1])])
+        return np.maximum.reduceat(cosines, starts)
+
+
+def open_reader(model: ChatModel | None) -> Reader:
+    """Opens what reads passages: the model if there is one, otherwise the parser."""
+    return Prompted(model) if model else Parsed()
