@@ -64,14 +64,7 @@ class HippoRag(FlatSystem):
         scores = self._graph.rank(self._reader.ask(asked.question))
         if scores is None:
             scores = self._dense(asked.question)
-        units: list[Unit] = []
-        left = self._cap
-        for place in np.lexsort((np.arange(len(scores)), -scores)):
-            price = self.cost(self._passages[place])
-            if len(units) < self._k and scores[place] > 0 and price <= left:
-                left -= price
-                units.append(Unit(turns=tuple(self._passages[place]), score=float(scores[place])))
-        return self.show(units)
+        return self.show(self._pack(scores))
 
     def account(self) -> Accounting:
         """Tells what is kept: a vector a phrase, and one a turn for questions that name nothing."""
@@ -92,6 +85,19 @@ class HippoRag(FlatSystem):
         some = self._passages[self._full : until]
         turns = [[self.turns[turn] for turn in passage] for passage in some]
         self._graph.put(self._full, self._reader.read(turns))
+
+    def _pack(self, scores: Floats) -> list[Unit]:
+        """The best passages, ties by place; one too long for what is left is passed over."""
+        units: list[Unit] = []
+        left = self._cap
+        for place in np.lexsort((np.arange(len(scores)), -scores)):
+            if len(units) == self._k or scores[place] <= 0:
+                break
+            price = self.cost(self._passages[place])
+            if price <= left:
+                left -= price
+                units.append(Unit(turns=tuple(self._passages[place]), score=float(scores[place])))
+        return units
 
     def _dense(self, question: str) -> Floats:
         if not self._passages:
