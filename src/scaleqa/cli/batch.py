@@ -61,6 +61,7 @@ def import_(
     out: Annotated[Path, typer.Option(help="Directory for the rows.")],
     partial: Annotated[bool, typer.Option(help="Leave out what has no answer.")] = False,
     price: Price = None,
+    model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make rows of exported requests and their answers.
@@ -68,7 +69,8 @@ def import_(
     Example: scaleqa batch import batch/prompts.jsonl batch/output.jsonl --out runs/batch
     """
     cost = read_price(price) if price else None
-    rows = import_batch(prompts, answers, out, partial=partial, price=cost)
+    embedder = open_embedder(model, cached=True)
+    rows = import_batch(prompts, answers, out, embedder, partial=partial, price=cost)
     systems = list(dict.fromkeys(row["run"]["system"] for row in rows))
     results = {
         name: score([row for row in rows if row["run"]["system"] == name]) for name in systems

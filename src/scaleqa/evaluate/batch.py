@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from scaleqa.backends import Price, Reply, Request
 from scaleqa.backends.openai import Completion, answer_body
 from scaleqa.errors import DataError
-from scaleqa.evaluate.loop import LoopSettings, ask, fed_system, grade, row_path
+from scaleqa.evaluate.loop import LoopSettings, fed_system, grade, row_path
 from scaleqa.evaluate.rows import Row, read_rows, write_rows
 from scaleqa.packages import Package
 from tsim.embed import Embedder
@@ -86,6 +86,7 @@ def import_batch(
     prompts: Path,
     answers: Sequence[Path],
     out: Path,
+    embedder: Embedder,
     *,
     partial: bool = False,
     price: Price | None = None,
@@ -96,6 +97,7 @@ def import_batch(
         prompts: The file that was exported.
         answers: What the provider gave back: answers, and failures if they are a file of their own.
         out: Directory for the rows.
+        embedder: Compares rationales.
         partial: Whether questions without an answer are left out rather than refused.
         price: What tokens cost, where known.
 
@@ -117,7 +119,7 @@ def import_batch(
     for key, row in asked.items():
         if key in replies:
             path = row_path(out, row["run"]["system"], row["run"]["package"])
-            files[path].append(grade(row, replies[key], 0.0, price))
+            files[path].append(grade(row, replies[key], 0.0, embedder, price))
     for path, rows in files.items():
         if path.exists() and any(old["run"] != rows[0]["run"] for old in read_rows(path)):
             raise DataError(f"{path} holds rows of another run; choose another --out")
@@ -133,9 +135,9 @@ def _rows_beside(prompts: Path) -> Path:
 def _ask_all(
     package: Package, run: LoopSettings, backend: str, embedder: Embedder
 ) -> Iterator[tuple[Row, Request]]:
-    with fed_system(package, run, embedder) as system:
+    with fed_system(package, run, embedder) as fed:
         for query in package.queries:
-            yield ask(package, query, run, backend, system)
+            yield fed.ask(query, backend)
 
 
 def _request_line(row: Row, body: dict[str, Any]) -> Row:

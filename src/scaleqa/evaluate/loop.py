@@ -17,6 +17,7 @@ from typing import Any
 
 from scaleqa.backends import Backend, ChatModel, Price, Reply, Request
 from scaleqa.errors import DataError
+from scaleqa.evaluate.counted import Counted
 from scaleqa.evaluate.parse import parse
 from scaleqa.evaluate.rows import Row, RowFile
 from scaleqa.packages import Package, Query, StreamTurn
@@ -89,7 +90,7 @@ def run_package(
     """
     rows = RowFile(row_path(out, settings.system, package.name))
     try:
-        _check(rows, package, settings, backend)
+        _check(rows, package, settings, backend, embedder)
         if len(rows.rows) < len(package.queries):
             _run(package, settings, backend, embedder, rows, progress)
         return rows.rows
@@ -102,16 +103,21 @@ def row_path(out: Path, system: str, package: str) -> Path:
     return out / re.sub(r"[^\w.=-]+", "_", system) / f"{package}.jsonl"
 
 
-def _check(rows: RowFile, package: Package, settings: LoopSettings, backend: Backend) -> None:
+def _check(
+    rows: RowFile, package: Package, settings: LoopSettings, backend: Backend, embedder: Embedder
+) -> None:
     expected = [query.id for query in package.queries]
     found = [row["id"] for row in rows.rows]
+    run = _run_identity(package, settings, backend.identity)
+    around = _surroundings(package, embedder)
     same = all(
-        row["run"] == _run_identity(package, settings, backend.identity) for row in rows.rows
+        row["run"] == run and all(row.get(name, value) == value for name, value in around.items())
+        for row in rows.rows
     )
     if found != expected[: len(found)] or not same:
         raise DataError(
-            f"{rows.path} holds rows of another run (package, prompt, backend or write-back "
-            "differ); choose another --out"
+            f"{rows.path} holds rows of another run (package, length, prompt, backend, embedder or "
+            "write-back differ); choose another --out"
         )
 
 
@@ -127,6 +133,14 @@ def _run_identity(package: Package, settings: LoopSettings, backend: str) -> dic
     }
 
 
+def _surroundings(package: Package, embedder: Embedder) -> dict[str, Any]:
+    return {
+        "target": package.settings.get("target"),
+        "stream_turns": len(package.stream),
+        "embedder": embedder.identity,
+    }
+
+
 def _run(
     package: Package,
     settings: LoopSettings,
@@ -135,67 +149,92 @@ def _run(
     rows: RowFile,
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    with fed_system(package, settings, embedder) as system:
+    with fed_system(package, settings, embedder) as fed:
         done = len(rows.rows)
         for number, query in enumerate(package.queries):
             if number < done:
                 row = rows.rows[number]
+                fed.calls()  # they are in that row
             else:
-                asked, request = ask(package, query, settings, backend.identity, system)
+                asked, request = fed.ask(query, backend.identity)
                 began = time.perf_counter()
                 reply = backend.reply(request)
                 seconds = 0.0 if reply.cached else time.perf_counter() - began
-                row = grade(asked, reply, seconds, settings.price)
+                row = grade(asked, reply, seconds, embedder, settings.price)
                 rows.append(row)
             if settings.writeback:
-                system.observe(_exchange(package, number, query, row))
+                fed.system.observe(_exchange(package, number, query, row))
             if progress:
                 progress(number + 1, len(package.queries))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fed:
+    """A system that has taken in a package's thread."""
+
+    package: Package
+    settings: LoopSettings
+    embedder: Embedder
+    system: System
+    model: Counted | None
+
+    def ask(self, query: Query, backend: str) -> tuple[Row, Request]:
+        """Retrieves; returns what a row holds before the answer, and what the backend is asked."""
+        asked = Asked(id=query.id, question=query.question, options=query.options)
+        began = time.perf_counter()
+        found = self.system.retrieve(asked)
+        took = time.perf_counter() - began
+        row = {
+            "run": _run_identity(self.package, self.settings, backend),
+            **_surroundings(self.package, self.embedder),
+            "id": query.id,
+            "domain": query.domain,
+            "split": query.split,
+            "stress": list(query.stress),
+            "question": query.question,
+            "options": query.options,
+            "reasoning": query.reasoning,
+            "gold": query.answer,
+            **_evidence(self.package, query, found),
+            "context": found.context,
+            "context_tokens": tokens.estimate(found.context),
+            "retrieve_ms": round(1000 * took, 3),
+            "llm_calls": self.calls(),
+        }
+        prompt = self.settings.template.fill(
+            context=found.context, question=query.question, options=_options(query)
+        )
+        return row, Request(
+            prompt=prompt, context=found.context, question=query.question, options=query.options
+        )
+
+    def calls(self) -> int:
+        """Returns how often the system asked its model since this was last called."""
+        if self.model is None:
+            return 0
+        calls, self.model.calls = self.model.calls, 0
+        return calls
+
+
 @contextmanager
-def fed_system(package: Package, settings: LoopSettings, embedder: Embedder) -> Iterator[System]:
+def fed_system(package: Package, settings: LoopSettings, embedder: Embedder) -> Iterator[Fed]:
     """Opens a fresh system that has taken in a package's thread."""
     truth = {query.id: query.evidence for query in package.queries}
-    system = open_system(
-        settings.system, Tools(embedder=embedder, model=settings.model, truth=truth)
-    )
+    model = Counted(settings.model) if settings.model else None
+    system = open_system(settings.system, Tools(embedder=embedder, model=model, truth=truth))
     try:
         for start in range(0, len(package.stream), CHUNK):
             system.ingest(package.stream[start : start + CHUNK])
-        yield system
+        yield Fed(
+            package=package, settings=settings, embedder=embedder, system=system, model=model
+        )
     finally:
         system.close()
 
 
-def ask(
-    package: Package, query: Query, settings: LoopSettings, backend: str, system: System
-) -> tuple[Row, Request]:
-    """Retrieves; returns what a row holds before the answer, and what the backend is asked."""
-    began = time.perf_counter()
-    found = system.retrieve(Asked(id=query.id, question=query.question, options=query.options))
-    took = time.perf_counter() - began
-    row = {
-        "run": _run_identity(package, settings, backend),
-        "id": query.id,
-        "domain": query.domain,
-        "split": query.split,
-        "stress": list(query.stress),
-        "gold": query.answer,
-        **_evidence(package, query, found),
-        "context": found.context,
-        "context_tokens": tokens.estimate(found.context),
-        "retrieve_ms": round(1000 * took, 3),
-    }
-    prompt = settings.template.fill(
-        context=found.context, question=query.question, options=_options(query)
-    )
-    return row, Request(
-        prompt=prompt, context=found.context, question=query.question, options=query.options
-    )
-
-
-def grade(asked: Row, reply: Reply, seconds: float, price: Price | None) -> Row:
+def grade(
+    asked: Row, reply: Reply, seconds: float, embedder: Embedder, price: Price | None
+) -> Row:
     """Returns the whole row: what was asked, with the answer and what it took."""
     parsed = parse(reply.text)
     return {
@@ -203,6 +242,7 @@ def grade(asked: Row, reply: Reply, seconds: float, price: Price | None) -> Row:
         "answer": parsed.letter,
         "correct": parsed.letter == asked["gold"],
         "rationale": parsed.rationale,
+        "rationale_similarity": _similarity(embedder, parsed.rationale, asked["reasoning"]),
         "raw": reply.text,
         "prompt_tokens": reply.prompt_tokens,
         "completion_tokens": reply.completion_tokens,
@@ -215,14 +255,27 @@ def grade(asked: Row, reply: Reply, seconds: float, price: Price | None) -> Row:
 def _evidence(package: Package, query: Query, found: Retrieved) -> dict[str, Any]:
     return {
         "evidence": list(query.evidence),
+        "evidence_texts": [package.stream[turn].text for turn in query.evidence],
         "hit": set(query.evidence) <= found.shown,
         "units": [
-            {"turns": list(unit.turns), "score": round(unit.score, 6), "label": unit.label}
+            {
+                "turns": list(unit.turns),
+                "score": round(unit.score, 6),
+                "label": unit.label,
+                "why": unit.why,
+            }
             for unit in found.units
         ],
         "shown": sorted(found.shown),
         "shown_from_exchanges": sum(turn >= len(package.stream) for turn in found.shown),
     }
+
+
+def _similarity(embedder: Embedder, rationale: str, reasoning: str) -> float:
+    if not rationale.strip() or not reasoning.strip():
+        return 0.0
+    said, gold = embedder.embed([rationale, reasoning])
+    return round(float(said.astype("float64") @ gold.astype("float64")), 6)
 
 
 def _exchange(package: Package, number: int, query: Query, row: Row) -> Exchange:

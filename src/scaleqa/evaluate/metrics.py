@@ -19,6 +19,9 @@ class Scores:
         strict_interval: Wilson's 95 % interval of it.
         unanswered: Share without a valid letter.
         hit: Share with all evidence in the context along the closed loop.
+        hit_interval: Wilson's 95 % interval of it.
+        rationale_similarity: Mean cosine of rationale and gold reasoning, 0 where one is missing;
+            None if the rows do not tell.
         audit: Answered questions by hit and correctness, as shares of all.
         context_tokens: Mean length of the context.
         exchange_share: Share of shown turns that were earlier exchanges.
@@ -34,6 +37,8 @@ class Scores:
     strict_interval: Interval
     unanswered: float
     hit: float
+    hit_interval: Interval
+    rationale_similarity: float | None
     audit: dict[str, float]
     context_tokens: float
     exchange_share: float
@@ -48,6 +53,8 @@ def score(rows: Sequence[Row]) -> Scores:
     count = len(rows)
     right = sum(row["correct"] for row in rows)
     silent = sum(row["answer"] is None for row in rows)
+    hits = sum(row["hit"] for row in rows)
+    similar = [row["rationale_similarity"] for row in rows if "rationale_similarity" in row]
     shown = sum(len(row["shown"]) for row in rows)
     audit = {
         f"{'hit' if hit else 'miss'}_{'correct' if correct else 'wrong'}": sum(
@@ -64,7 +71,9 @@ def score(rows: Sequence[Row]) -> Scores:
         strict_accuracy=right / count,
         strict_interval=wilson(right, count),
         unanswered=silent / count,
-        hit=sum(row["hit"] for row in rows) / count,
+        hit=hits / count,
+        hit_interval=wilson(hits, count),
+        rationale_similarity=statistics.fmean(similar) if len(similar) == count else None,
         audit=audit,
         context_tokens=statistics.mean(row["context_tokens"] for row in rows),
         exchange_share=sum(row["shown_from_exchanges"] for row in rows) / shown if shown else 0.0,

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,21 +37,37 @@ class RowFile:
         self._file.close()
 
 
-def read_rows(path: Path) -> list[Row]:
-    """Reads rows; a last line without its end was never acknowledged and is left out.
+def iterate(path: Path) -> Iterator[Row]:
+    """Reads rows one by one; a last line without its end was never acknowledged and is left out.
+
+    Lines are read as bytes: a crash may tear a character, and texts hold line separators of their
+    own, U+2028 for one.
 
     Raises:
         DataError: Another line is damaged.
     """
-    # Not splitlines: replies may hold other characters that count as line ends.
-    *lines, _torn = path.read_text("utf-8").split("\n")
-    rows = []
-    for number, line in enumerate(lines, 1):
-        try:
-            rows.append(json.loads(line))
-        except ValueError as error:
-            raise DataError(f"{path}, line {number} is damaged; remove the file") from error
-    return rows
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise DataError(f"{path}, line {number} is damaged; remove the file") from error
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Reads the rows of a file.
+
+    Raises:
+        DataError: A line is damaged.
+    """
+    return list(iterate(path))
+
+
+def row_files(directory: Path) -> list[Path]:
+    """Names the files of a run, in order."""
+    return sorted(directory.rglob("*.jsonl"))
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
@@ -68,8 +84,7 @@ def all_rows(directory: Path) -> list[Row]:
     Raises:
         DataError: There are none.
     """
-    files = sorted(directory.rglob("*.jsonl"))
-    rows = [row for file in files for row in read_rows(file)]
+    rows = [row for file in row_files(directory) for row in iterate(file)]
     if not rows:
         raise DataError(f"{directory} holds no rows; make some with: scaleqa run")
     return rows

@@ -33,11 +33,13 @@ class Unit:
             thread's.
         score: What it was ranked by.
         label: What the system calls it.
+        why: Where the score comes from, in words.
     """
 
     turns: tuple[int, ...]
     score: float
     label: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,7 @@ class Tsim:
                     turns=tuple(turn.id for turn in hit.turns),
                     score=hit.score,
                     label=f"episode {hit.episode}",
+                    why=str(hit.why),
                 )
                 for hit in hits
             ),
