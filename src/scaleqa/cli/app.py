@@ -2,7 +2,7 @@
 
 import typer
 
-from scaleqa.cli import batch, build, data, models, noise, quickstart, retrieve, run
+from scaleqa.cli import batch, build, data, models, noise, quickstart, report, retrieve, run
 from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run as run_app
 
@@ -18,6 +18,7 @@ app.command()(retrieve.retrieve)
 app.command()(run.run)
 app.command()(run.compare)
 app.add_typer(batch.app, name="batch")
+app.command()(report.report)
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")

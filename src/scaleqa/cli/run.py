@@ -134,4 +134,4 @@ def print_scores(results: dict[str, Scores], out: Path) -> None:
     Console().print(table)
     if any(scores.prompt_tokens for scores in results.values()):
         Console().print(costs)
-    print(f"rows are in {out}; next: scaleqa compare {out} A B")
+    print(f"rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")

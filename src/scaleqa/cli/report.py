@@ -1,0 +1,29 @@
+"""`scaleqa report`: rows as one HTML page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scaleqa.report import figures_json, write_report
+from tsim.cli.shell import AsJson, print_json
+
+
+def report(
+    runs: Annotated[Path, typer.Argument(help="Directory of rows, as scaleqa run wrote them.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    details: Annotated[
+        int, typer.Option(min=0, help="Most questions to show with their whole contexts.")
+    ] = 200,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page with all tables, figures and questions; with --json print the figures instead.
+
+    Example: scaleqa report runs/first --out report.html
+    """
+    if as_json:
+        print_json(figures_json(runs))
+        return
+    said = write_report(runs, out, details=details)
+    print(said)
+    print(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")

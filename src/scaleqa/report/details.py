@@ -1,0 +1,215 @@
+"""What the drill-down shows: every question in brief, some with all that was retrieved.
+
+Texts stand once in a table and everything else points to them: contexts share most of their lines.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scaleqa.evaluate.rows import Row
+from scaleqa.report.groups import Group, Key, Setting, key_of, rivals, setting_of
+from scaleqa.report.svg import Track, colours, ink, strip
+
+EVIDENCE = "evidence"
+EVIDENCE_COLOUR = "#d1495b"
+Question = tuple[Setting, str]
+
+
+@dataclass(slots=True)
+class Texts:
+    """A table of texts, each there once, in order of first use."""
+
+    items: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def add(self, text: str) -> int:
+        """Returns the text's place."""
+        if text not in self.places:
+            self.places[text] = len(self.items)
+            self.items.append(text)
+        return self.places[text]
+
+    def runs(self, text: str) -> list[int]:
+        """Returns a text's lines as runs: first place, number of places, and so on."""
+        out: list[int] = []
+        for line in text.split("\n"):
+            place = self.add(line)
+            if out and place == out[-2] + out[-1]:
+                out[-1] += 1
+            else:
+                out += [place, 1]
+        return out
+
+
+def choose(groups: Sequence[Group], most: int) -> list[Question]:
+    """Chooses questions to show in full: those on which systems disagree, then the rest, evenly.
+
+    The bounds, which are told the truth or nothing, have no say in what is a disagreement.
+    """
+    split: list[Question] = []
+    agreed: list[Question] = []
+    for group in groups:
+        names = rivals(group.systems) or group.systems
+        outcomes: dict[str, set[tuple[bool, bool]]] = {}
+        for name in names:
+            for row in group.rows[name]:
+                outcomes.setdefault(row["id"], set()).add((row["hit"], row["correct"]))
+        for identity, seen in outcomes.items():
+            (split if len(seen) > 1 else agreed).append((group.setting, identity))
+    first = _evenly(split, most)
+    return first + _evenly(agreed, most - len(first))
+
+
+def verdict(row: Row) -> str:
+    """Says in words why an answer came out right or wrong."""
+    gold = set(row["evidence"])
+    found = len(gold & set(row["shown"]))
+    parts = [_evidence_words(found, len(gold))]
+    if row["answer"] is None:
+        parts.append("gave no answer")
+    elif row["correct"]:
+        parts.append("answered rightly" if row["hit"] else "answered rightly all the same")
+    else:
+        parts.append(f"answered {row['answer']}, wrongly")
+    some, shown = row["shown_from_exchanges"], len(row["shown"])
+    if some:
+        verb = "was an earlier exchange" if some == 1 else "were earlier exchanges"
+        parts.append(f"{some} of {shown} turns shown {verb}")
+    return "; ".join(parts)
+
+
+def data(
+    groups: Sequence[Group], whole: Iterable[Row], chosen: Sequence[Question]
+) -> dict[str, Any]:
+    """Builds what the page's script reads.
+
+    Args:
+        groups: All rows without what is long.
+        whole: Rows of the chosen questions, with everything.
+        chosen: Questions to show in full.
+    """
+    texts = Texts()
+    systems = list(dict.fromkeys(name for group in groups for name in group.systems))
+    palette = colours(systems)
+    full: dict[Question, dict[Key, Row]] = {}
+    for row in whole:
+        full.setdefault((setting_of(row), row["id"]), {})[key_of(row)] = row
+    wanted = set(chosen)
+    questions = []
+    for number, group in enumerate(groups):
+        for identity, rows in _by_question(group).items():
+            entry = _brief(number, rows, systems, texts)
+            if (group.setting, identity) in wanted:
+                own = full[group.setting, identity]
+                entry["full"] = _full([own[key_of(row)] for row in rows], palette, texts)
+            questions.append(entry)
+    return {
+        "systems": [
+            {"name": name, "colour": palette[name], "ink": ink(palette[name])} for name in systems
+        ],
+        "questions": questions,
+        "texts": texts.items,
+    }
+
+
+def _evenly(items: Sequence[Question], most: int) -> list[Question]:
+    if len(items) <= most:
+        return list(items)
+    return [items[number * len(items) // most] for number in range(most)]
+
+
+def _evidence_words(found: int, count: int) -> str:
+    if found == count:
+        return "all evidence in context" if count > 1 else "the evidence turn is in context"
+    if count == 1:
+        return "the evidence turn is not in context"
+    return f"{found or 'none'} of {count} evidence turns in context"
+
+
+def _by_question(group: Group) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for rows in group.rows.values():
+        for row in rows:
+            found.setdefault(row["id"], []).append(row)
+    order = sorted(found, key=lambda one: (found[one][0]["run"]["package"], found[one][0]["place"]))
+    return {identity: found[identity] for identity in order}
+
+
+def _brief(
+    number: int, rows: Sequence[Row], systems: Sequence[str], texts: Texts
+) -> dict[str, Any]:
+    row = rows[0]
+    return {
+        "setting": number,
+        "id": row["id"],
+        "package": texts.add(row["run"]["package"]),
+        "place": row["place"],
+        "domain": texts.add(row["domain"]),
+        "stress": [texts.add(label) for label in row["stress"]],
+        "question": texts.add(row.get("question", "")),
+        "options": {k: texts.add(v) for k, v in sorted(row.get("options", {}).items())},
+        "gold": row["gold"],
+        "reasoning": texts.add(row.get("reasoning", "")),
+        "evidence": row["evidence"],
+        "said": [texts.add(text) for text in row.get("evidence_texts", ())],
+        "rows": [
+            [
+                systems.index(one["run"]["system"]),
+                one["answer"] or "",
+                int(one["hit"]),
+                one["context_tokens"],
+                texts.add(verdict(one)),
+            ]
+            for one in rows
+        ],
+    }
+
+
+def _full(rows: Sequence[Row], palette: dict[str, str], texts: Texts) -> dict[str, Any]:
+    return {
+        "strip": _strip(rows, palette),
+        "rows": [
+            {
+                "context": texts.runs(row["context"]),
+                "rationale": texts.runs(row["rationale"]),
+                "thread": row.get("stream_turns"),
+                "units": [_unit(unit, texts) for unit in row["units"]],
+            }
+            for row in rows
+        ],
+    }
+
+
+def _unit(unit: dict[str, Any], texts: Texts) -> list[Any]:
+    turns: list[int] = []
+    for turn in sorted(unit["turns"]):
+        if turns and turn == turns[-2] + turns[-1]:
+            turns[-1] += 1
+        else:
+            turns += [turn, 1]
+    return [texts.add(unit["label"]), texts.add(unit.get("why", "")), unit["score"], turns]
+
+
+def _strip(rows: Sequence[Row], palette: dict[str, str]) -> str:
+    """Places in the thread; where rows do not tell its length, as far as anything is known."""
+    evidence = rows[0]["evidence"]
+    seen = max([*evidence, *(turn for row in rows for turn in row["shown"])]) + 1
+    thread = rows[0].get("stream_turns") or seen
+    length = max(thread, seen)
+    tracks = [Track(label=EVIDENCE, places=tuple(evidence), colour=EVIDENCE_COLOUR)]
+    tracks += [
+        Track(
+            label=row["run"]["system"],
+            places=tuple(row["shown"]),
+            colour=palette[row["run"]["system"]],
+        )
+        for row in rows
+    ]
+    return strip(
+        tracks,
+        length=length,
+        divider=thread if thread < length else None,
+        title="Where the evidence stands in the thread and what each system showed",
+        description=f"Evidence at turns {', '.join(map(str, evidence))} of {thread}.",
+    )

@@ -1,0 +1,126 @@
+"""The sentences of a report: what was run, what it shows, what stands in for what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scaleqa.report import paper
+from scaleqa.report.groups import Group, Setting, rivals
+from scaleqa.report.svg import percent
+from scaleqa.report.tables import Main, Paired
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIn:
+    """Something that replaces what the paper used.
+
+    Attributes:
+        part: `reader` or `embedder`.
+        sign: The letter that marks its figures.
+        short: For beside a table.
+        long: For the head of the page.
+    """
+
+    part: str
+    sign: str
+    short: str
+    long: str
+
+
+def stand_ins(setting: Setting) -> list[StandIn]:
+    """Tells where something else replaces what the paper used; nothing where it is the same."""
+    return [*_reader(setting), *_embedder(setting)]
+
+
+def _reader(setting: Setting) -> list[StandIn]:
+    model = setting.backend.partition("@")[0]
+    if setting.backend.startswith("extractive"):
+        short = f"extractive reader, no model, instead of {paper.DEFAULT}"
+        long = (
+            "Answers come from an extractive reader that matches words and is no model; it stands "
+            f"in for the paper's {paper.DEFAULT}. It shows that the loop runs and says little "
+            "about a memory. Its answers are also what is written back."
+        )
+    elif paper.is_block(model):
+        return []
+    else:
+        short = f"{model} instead of {paper.DEFAULT}"
+        long = f"Answers come from {model}, standing in for the paper's {paper.DEFAULT}."
+    return [StandIn(part="reader", sign="a", short=short, long=long)]
+
+
+def _embedder(setting: Setting) -> list[StandIn]:
+    name = (setting.embedder or "an embedder the rows do not name").partition("@")[0]
+    if paper.EMBEDDER in name:
+        return []
+    short = f"{name} instead of BGE-large"
+    long = f"Embeddings come from {name}, standing in for the paper's BGE-large."
+    return [StandIn(part="embedder", sign="b", short=short, long=long)]
+
+
+def label(setting: Setting, questions: int) -> str:
+    """Names a setting."""
+    loop = "closed loop" if setting.writeback else "no write-back"
+    return f"{setting.length}, {setting.backend.partition('@')[0]}, {loop}, {questions:,} questions"
+
+
+def described(group: Group) -> list[tuple[str, str]]:
+    """Lists what was run."""
+    one = group.setting
+    names = ", ".join(group.packages[:6]) + (", …" if len(group.packages) > 6 else "")
+    return [
+        ("Setting", label(one, group.questions)),
+        ("Packages", f"{len(group.packages)}: {names}"),
+        ("Systems", ", ".join(group.systems)),
+        ("Backend", one.backend),
+        ("Embedder", one.embedder or "the rows do not say"),
+        ("Prompt", one.prompt),
+        ("Write-back", "on: exchanges become part of the thread" if one.writeback else "off"),
+    ]
+
+
+def uneven(group: Group) -> str:
+    """Warns where systems were not asked the same questions; empty where they were."""
+    fewer = [
+        f"{name} {len(rows):,}" for name, rows in group.rows.items() if len(rows) < group.questions
+    ]
+    if not fewer:
+        return ""
+    return (
+        f"Not every system was asked all {group.questions:,} questions, so their figures are about "
+        f"different ones: {', '.join(fewer)}. Paired differences are about common questions only."
+    )
+
+
+def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str:
+    """Says in one sentence what a setting shows.
+
+    The measure is CL hit where no model answers, and strict accuracy where one does.
+    """
+    extractive = group.setting.backend.startswith("extractive")
+    measure = "hit" if extractive else "correct"
+    does = "shows all evidence for" if extractive else "answers rightly"
+    first, *_ = table
+    start = (
+        f"{first.system} {does} {percent(_value(first, measure))} of {first.scores.questions:,} "
+        f"questions with {first.context.mean:,.0f} context tokens on average"
+    )
+    others = [line for line in table[1:] if line.system in rivals(group.systems)]
+    memories = [line for line in others if not line.system.startswith("full_context")]
+    against = {pair.second: pair for pair in pairs}
+    ranked = sorted(memories or others, key=lambda line: (-_value(line, measure), line.system))
+    best = next((line for line in ranked if line.system in against), None)
+    if best is None:
+        return f"{start}."
+    pair = next(m for m in against[best.system].measures if m.measure == measure)
+    low, high = pair.difference.interval
+    gap = 100 * pair.difference.difference
+    clear = "" if low > 0 or high < 0 else ", so no clear difference"
+    return (
+        f"{start}; the best of the other memories, {best.system}, does so for "
+        f"{percent(_value(best, measure))} with {best.context.mean:,.0f}: {gap:+.1f} points "
+        f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f}{clear})."
+    )
+
+
+def _value(line: Main, measure: str) -> float:
+    return line.scores.hit if measure == "hit" else line.scores.strict_accuracy

@@ -1,0 +1,630 @@
+"""The report: figures checked by hand, a page that holds whatever texts say, a real browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from scaleqa.backends import Said, open_backend
+from scaleqa.errors import DataError
+from scaleqa.evaluate import loop
+from scaleqa.evaluate.loop import LoopSettings, run_packages
+from scaleqa.evaluate.metrics import score
+from scaleqa.evaluate.rows import all_rows, read_rows
+from scaleqa.packages import build
+from scaleqa.prompts import template
+from scaleqa.report import figures_json, paper, tables, write_report
+from scaleqa.report.details import Texts, choose, verdict
+from scaleqa.report.groups import group, length_name, ordered, read_light
+from scaleqa.report.html import Cell, script_json, table
+from scaleqa.report.svg import (
+    KNOWN,
+    Bar,
+    Line,
+    Point,
+    Stack,
+    Track,
+    bars,
+    colours,
+    dots,
+    lines,
+    stacked,
+    standalone,
+    strip,
+)
+from scaleqa.report.words import finding, stand_ins, uneven
+from scaleqa.stats import wilson
+from scaleqa.systems.flat import FlatSystem
+from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+
+NASTY = (
+    "</script><script>document.title='owned'</script><!-- \"it's\" & \u2028 <img src=x onerror=1>"
+)
+
+
+def row(number=0, system="tsim", *, answer="A", hit=True, exchanges=0, package="batch-01", **more):
+    """A row of a package whose questions all have gold A and evidence 3 and 5."""
+    shown = [3, 5, 8] if hit else [3, 8]
+    shown += [100 + n for n in range(exchanges)]
+    target = more.pop("target", 16_000)
+    backend = more.pop("backend", "extractive/1")
+    return {
+        "run": {
+            "system": system, "package": package, "records_sha256": "r", "backend": backend,
+            "prompt": "answer.v1/0", "writeback": True, "model": None,
+        },
+        "id": f"{package}-{number:03d}", "domain": "Legal", "split": "s1", "stress": ["trap"],
+        "question": "Which?", "options": dict(zip("ABCD", "wxyz", strict=True)),
+        "reasoning": "Since w.", "gold": "A", "answer": answer, "correct": answer == "A",
+        "rationale": "w it is", "raw": "ANSWER", "evidence": [3, 5],
+        "evidence_texts": ["first", "second"], "hit": hit, "shown": shown,
+        "shown_from_exchanges": exchanges,
+        "units": [{"turns": shown, "score": 1.0, "label": "unit 1", "why": "raw 1"}],
+        "context": "user: first\nmodel: hm\nuser: second", "context_tokens": 10,
+        "prompt_tokens": 20, "completion_tokens": 5, "retrieve_ms": 1.0, "answer_ms": 2.0,
+        "target": target, "stream_turns": 100, "embedder": "all-MiniLM-L6-v2@x/mean/256",
+        "rationale_similarity": 0.5, "llm_calls": 0, "place": number, **more,
+    }  # fmt: skip
+
+
+def write(rows, out: Path) -> Path:
+    for one in rows:
+        run = one["run"]
+        file = out / f"{one['target']}" / run["system"] / f"{run['package']}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as lines_:
+            stored = {name: value for name, value in one.items() if name != "place"}
+            lines_.write(json.dumps(stored, ensure_ascii=False, sort_keys=True) + "\n")
+    return out
+
+
+def only(rows):
+    (found,) = group(rows)
+    return found
+
+
+def test_the_main_table_is_what_a_hand_computes():
+    rows = [
+        row(0, answer="A", domain="Legal", context_tokens=10),
+        row(1, answer="B", domain="Legal", context_tokens=20),
+        row(2, answer=None, domain="Biomed", hit=False, context_tokens=30),
+        row(0, answer="A", domain="Biomed", package="batch-02", context_tokens=100),
+    ]
+    (line,) = tables.main_table(only(rows))
+    assert line.scores.accuracy == (2 + 1 / 4) / 4
+    assert line.scores.strict_accuracy == 0.5
+    assert line.scores.unanswered == 0.25
+    assert line.scores.hit == 0.75
+    assert line.scores.hit_interval == wilson(3, 4)
+    assert line.scores.rationale_similarity == 0.5
+    assert line.context == tables.Spread(mean=40, median=25, p95=30, most=100)
+    legal, biomed = 1 / 2, (1 + 1 / 4) / 2
+    assert line.domain_std == pytest.approx(abs(legal - biomed) / 2)
+    assert line.batch_range == ((1 + 1 / 4) / 3, 1.0)
+
+
+def test_rows_without_a_rationale_similarity_have_no_mean_of_it():
+    old = [{k: v for k, v in row(n).items() if k != "rationale_similarity"} for n in range(2)]
+    assert score(old).rationale_similarity is None
+
+
+def test_the_first_system_is_paired_with_each_other_on_common_questions():
+    rows = [row(n, "tsim", hit=True) for n in range(4)]
+    rows += [row(n, "standard_rag", hit=False) for n in range(3)]
+    rows += [row(9, "other")]
+    (pair,) = tables.paired_table(only(rows))
+    assert (pair.first, pair.second, pair.questions) == ("tsim", "standard_rag", 3)
+    hit = next(one for one in pair.measures if one.measure == "hit")
+    assert hit.difference.difference == 1
+    assert hit.mcnemar_p == pytest.approx(0.25)
+
+
+def test_exchanges_are_counted_and_followed_along_the_order():
+    rows = [row(n, hit=n < 30, exchanges=2 if n >= 20 else 0) for n in range(60)]
+    (found,) = tables.exchange_table(only(rows))
+    assert found.shown == 30 * 3 + 30 * 2 + 80
+    assert found.from_exchanges == 80
+    assert (found.with_some, found.questions) == (40, 60)
+    assert found.hit_with == 10 / 40
+    assert found.hit_without == 1
+    assert [(block.end, block.questions, block.hit) for block in found.blocks] == [
+        (0.25, 15, 1), (0.5, 15, 1), (0.75, 15, 0), (1, 15, 0),
+    ]  # fmt: skip
+
+
+def test_parts_of_several_packages_are_pooled():
+    rows = [row(n, package=p, hit=n < 8) for p in ("batch-01", "batch-02") for n in range(16)]
+    assert [(b.questions, b.hit) for b in tables.blocks(rows)] == [(16, 1), (16, 0)]
+
+
+def test_domains_and_stress_labels_are_told_apart():
+    rows = [
+        row(0, domain="Legal", stress=["trap", "bridge"]),
+        row(1, domain="Biomed", stress=["trap"], answer=None, hit=False),
+    ]
+    found = only(rows)
+    assert tables.by_domain(found) == {
+        "Biomed": {"tsim": tables.Cell(questions=1, accuracy=0.25, hit=0)},
+        "Legal": {"tsim": tables.Cell(questions=1, accuracy=1, hit=1)},
+    }
+    assert tables.by_stress(found)["trap"]["tsim"] == tables.Cell(
+        questions=2, accuracy=1.25 / 2, hit=0.5
+    )
+    assert tables.by_stress(found)["bridge"]["tsim"].questions == 1
+
+
+def test_lengths_are_followed_only_where_there_are_two():
+    short = [row(n, target=16_000, hit=True) for n in range(4)]
+    long = [row(n, target=128_000, hit=n < 2, answer=None) for n in range(4)]
+    assert tables.scaling(group(short)) == []
+    (found,) = tables.scaling(group(long + short))
+    one, two = found.systems["tsim"]
+    assert (one.target, one.hit, one.accuracy) == (16_000, 1, 1)
+    assert (two.target, two.hit, two.accuracy) == (128_000, 0.5, 0.25)
+    assert two.hit_interval == wilson(2, 4)
+    assert two.accuracy_interval == wilson(1, 4)
+
+
+def test_costs_are_added_up_and_left_out_where_rows_do_not_tell():
+    times = [1.0, 2.0, 3.0, 50.0]
+    rows = [row(n, retrieve_ms=t, cost_usd=0.25, llm_calls=n) for n, t in enumerate(times)]
+    (cost,) = tables.cost_table(only(rows))
+    assert (cost.prompt_tokens, cost.completion_tokens, cost.context_tokens) == (80, 20, 40)
+    assert (cost.retrieve_p50_ms, cost.retrieve_p95_ms) == (2.5, 3.0)
+    assert (cost.llm_calls, cost.cost_usd) == (6, 1.0)
+    (cost,) = tables.cost_table(only([row(0), row(1, cost_usd=1.0)]))
+    assert cost.cost_usd is None
+
+
+def test_rows_are_grouped_by_what_they_share():
+    rows = [row(0), row(0, "oracle"), row(0, target=128_000), row(0, backend="gpt-4o-mini@u")]
+    found = group(rows)
+    assert [(one.setting.target, one.setting.backend, one.systems) for one in found] == [
+        (128_000, "extractive/1", ["tsim"]),
+        (16_000, "gpt-4o-mini@u", ["tsim"]),
+        (16_000, "extractive/1", ["tsim", "oracle"]),
+    ]
+    with pytest.raises(DataError, match="tsim has two rows for batch-01-000 at 16k"):
+        group([row(0), row(0)])
+
+
+def test_systems_stand_in_a_fixed_order_with_ours_first_and_bounds_last():
+    names = ["zero_shot", "oracle", "mine", "standard_rag", "tsim:k=3", "tsim", "tsim_late"]
+    assert ordered(names) == [
+        "tsim_late", "tsim", "tsim:k=3", "standard_rag", "mine", "oracle", "zero_shot",
+    ]  # fmt: skip
+
+
+def test_lengths_are_named_as_users_write_them():
+    assert [length_name(t) for t in (0, 500, 16_000, 1_000_000, None)] == [
+        "evidence only", "0.5k", "16k", "1M", "unknown length",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (row(), "all evidence in context; answered rightly"),
+        (row(answer="C"), "all evidence in context; answered C, wrongly"),
+        (row(hit=False), "1 of 2 evidence turns in context; answered rightly all the same"),
+        (
+            row(hit=False, answer=None, exchanges=3),
+            "1 of 2 evidence turns in context; gave no answer; "
+            "3 of 5 turns shown were earlier exchanges",
+        ),
+        (
+            row(evidence=[7], hit=False, answer="B", exchanges=1),
+            "the evidence turn is not in context; answered B, wrongly; "
+            "1 of 3 turns shown was an earlier exchange",
+        ),
+        (
+            row(shown=[], hit=False, answer="B"),
+            "none of 2 evidence turns in context; answered B, wrongly",
+        ),
+    ],
+)
+def test_a_verdict_says_why(one, said):
+    assert verdict(one) == said
+
+
+def test_disagreements_come_first_and_choices_are_spread_evenly():
+    split = set(range(0, 40, 4))
+    rows = [row(n, "tsim") for n in range(40)]
+    rows += [row(n, "standard_rag", hit=n not in split) for n in range(40)]
+    rows += [row(n, "zero_shot", hit=False, answer=None) for n in range(40)]
+    found = group(rows)
+
+    def chosen(count):
+        return [int(one[-3:]) for _, one in choose(found, count)]
+
+    assert chosen(5) == [0, 8, 16, 24, 32]
+    assert {*chosen(20)} >= split
+    assert len(chosen(20)) == len({*chosen(20)}) == 20
+    assert sorted(chosen(99)) == list(range(40))
+    assert chosen(0) == []
+
+
+def test_texts_stand_once_and_come_back_whole():
+    texts = Texts()
+    first = texts.runs("a\nb\nc")
+    again = texts.runs("x\nb\nc\n\nb")
+    assert first == [0, 3]
+    assert texts.items == ["a", "b", "c", "x", ""]
+    read = [texts.items[p + n] for p, count in zip(again[::2], again[1::2], strict=True)
+            for n in range(count)]  # fmt: skip
+    assert "\n".join(read) == "x\nb\nc\n\nb"
+
+
+def test_what_stands_in_for_the_papers_models_is_said():
+    def notes(**more):
+        return {n.part: n.short for n in stand_ins(only([row(**more)]).setting)}
+
+    assert notes() == {
+        "reader": "extractive reader, no model, instead of GPT-4o-mini",
+        "embedder": "all-MiniLM-L6-v2 instead of BGE-large",
+    }
+    assert notes(backend="gpt-4o-mini@u", embedder="bge-large-en-v1.5@x") == {}
+    assert notes(backend="gemini-2.5-flash@u", embedder="bge-large-en-v1.5@x") == {}
+    assert "qwen3 instead" in notes(backend="qwen3@u")["reader"]
+
+
+def test_the_finding_names_the_best_other_memory_and_whether_the_gap_is_clear():
+    rows = [row(n, "tsim", hit=True) for n in range(40)]
+    rows += [row(n, "standard_rag", hit=n < 10) for n in range(40)]
+    rows += [row(n, "hybrid_rrf", hit=n < 20) for n in range(40)]
+    rows += [row(n, "oracle") for n in range(40)]
+    found = only(rows)
+    said = finding(found, tables.main_table(found), tables.paired_table(found))
+    assert "hybrid_rrf, does so for 50.0\u00a0%" in said
+    assert "+50.0 points" in said
+    assert "no clear difference" not in said
+    assert uneven(found) == ""
+    assert "hybrid_rrf 19" in uneven(only(rows[:99] + rows[120:]))
+
+
+def test_the_papers_figures_are_those_it_printed(shared):
+    (source,) = (shared / "paper").glob("*.txt")
+    text = source.read_text("utf-8")
+    names = {
+        r"\tsim": "tsim", "Standard RAG": "standard_rag", r"\hybridrag": "hybrid_rrf",
+        "RAPTOR": "raptor", "MemGPT": "memgpt", "HippoRAG": "hipporag",
+        r"\tunedrag": "tuned_hybrid",
+    }  # fmt: skip
+
+    def printed(label):
+        body = text[: text.index(rf"\label{{{label}}}")].rpartition(r"\begin{tabular")[2]
+        found, block = {}, ""
+        for line in body.splitlines():
+            cells = [cell.strip(" \\") for cell in line.split("&")]
+            if len(cells) == 7 and re.search(r"\d", cells[2]):
+                block = cells[0] or block
+                (system,) = {own for name, own in names.items() if name in "\\" + cells[1]}
+                numbers = [float(re.sub(r"[^\d.]", "", cell)) for cell in cells[2:]]
+                found[block, system] = numbers
+        return found
+
+    def ours(table_, numbers):
+        return {(b, s): numbers(line) for b, block in table_.items() for s, line in block.items()}
+
+    assert printed("tab:cross-backend-metrics") == ours(
+        paper.MAIN, lambda p: [p.accuracy, p.hit, p.rationale, p.tokens, p.seconds]
+    )
+    accuracies = ours(paper.MAIN, lambda p: p.accuracy)
+    audit = printed("tab:backend-output-audit")
+    assert {key: line[1:] for key, line in audit.items()} == ours(paper.AUDIT, list)
+    assert all(line[0] == accuracies[key] for key, line in audit.items())
+    for target, line in paper.FULL_CONTEXT.items():
+        want = rf"{target // 1000}k & {line.hit:.2f} & {line.accuracy} & "
+        want_after = f"{line.seconds:.2f} & {line.tokens:,}"
+        assert any(want in one and want_after in one for one in text.splitlines())
+
+
+def test_the_papers_figures_stand_only_where_it_printed_them():
+    assert paper.printed("tsim", "extractive/1", 128_000) == paper.MAIN["GPT-4o-mini"]["tsim"]
+    assert paper.printed("tsim", "gemma2:9b@u", 128_000) == paper.MAIN["Gemma2:9b"]["tsim"]
+    assert paper.printed("tsim", "extractive/1", 16_000) is None
+    assert paper.printed("tsim:k=3", "extractive/1", 128_000) is None
+    assert paper.printed("full_context", "extractive/1", 32_000).accuracy == 57.8
+
+
+FIGURES = [
+    bars([Bar(label=NASTY, value=0.5, low=0.4, high=0.6, mark=0.7)], title=NASTY, description="d"),
+    bars([], title="t", description="d"),
+    dots([Bar(label="a", value=-0.2, low=-0.3, high=0.1)], title="t", description=NASTY),
+    lines(
+        [Line(label=NASTY, points=(Point(x=0, y=0.1, low=0, high=0.2), Point(x=1, y=0.5)))],
+        title="t", description="d", x_label=NASTY, ticks=[(0, "a"), (1, NASTY)],
+    ),
+    lines([Line(label="a", points=(Point(x=3, y=1),))], title="t", description="d", x_label="x",
+          ticks=[(3, "3")]),
+    stacked([Stack(label=NASTY, parts=(0.3, 0.7))], [(NASTY, "#000000"), ("b", "#ffffff")],
+            title="t", description="d"),
+    strip([Track(label=NASTY, places=(1, 2, 99))], length=100, divider=90, title="t",
+          description="d"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figures_are_sound_xml_with_a_title_and_a_description(figure):
+    root = ET.fromstring(standalone(figure))
+    tags = [child.tag.rpartition("}")[2] for child in root]
+    assert tags[:2] == ["title", "desc"]
+    assert root.get("role") == "img"
+    assert "nan" not in figure
+    assert not any(element.tag.endswith(("script", "img")) for element in root.iter())
+
+
+def test_bars_are_as_long_as_their_values():
+    figure = bars([Bar(label="a", value=v) for v in (1.0, 0.5, 0.0)], title="t", description="d")
+    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', figure)]
+    assert widths[1] == pytest.approx(widths[0] / 2, abs=0.1)
+    assert widths[2] == 0
+
+
+def test_places_that_touch_are_drawn_as_one():
+    tracks = [Track(label="e", places=(500,)), Track(label="s", places=tuple(range(100, 300)))]
+    figure = strip(tracks, length=5000, title="t", description="d")
+    assert [path.count("M") for path in re.findall(r'<path d="([^"]*)"', figure)] == [1, 1, 1]
+
+
+def test_colours_are_stable_and_different_as_long_as_there_are_enough():
+    names = ["tsim", "standard_rag", "mine", "fixed_window:size=256"]
+    found = colours(names)
+    assert found == colours(names[::-1])
+    assert len({*found.values()}) == len(names)
+    assert found["tsim"] == KNOWN["tsim"] == colours(["tsim", "x", "y"])["tsim"]
+    assert len({*KNOWN.values()}) == len(KNOWN)
+
+
+def test_nothing_in_data_can_end_or_open_an_element():
+    text = script_json({"q": NASTY})
+    assert json.loads(text) == {"q": NASTY}
+    assert not {"<", ">", "&", "\u2028"} & {*text}
+    cell = table(NASTY, [(NASTY, NASTY)], [[Cell(text=NASTY, below=NASTY)]])
+    assert "<script" not in cell
+    assert "<img" not in cell
+
+
+@pytest.fixture
+def nasty(tmp_path) -> Path:
+    rows = [
+        row(n, system, hit=n % 3 != place, answer="ABC"[(n + place) % 3], exchanges=n % 2,
+            question=f"{NASTY} number {n}", options=dict.fromkeys("ABCD", NASTY),
+            context=f"user: first\n{NASTY}", rationale=NASTY, domain=("Legal", NASTY)[n % 2],
+            target=target)
+        for target in (16_000, 128_000)
+        for place, system in enumerate(("tsim", "standard_rag", "x<b>y"))
+        for n in range(20)
+    ]  # fmt: skip
+    return write(rows, tmp_path / "rows")
+
+
+def test_the_page_is_one_file_with_everything_escaped(nasty, tmp_path):
+    out = tmp_path / "deep" / "report.html"
+    write_report(nasty, out)
+    text = out.read_text("utf-8")
+    assert len(re.findall(r"<script", text)) == 2
+    assert len(re.findall(r"</script", text)) == 2
+    assert "<img" not in text
+    assert "<b>y" not in text
+    assert not re.search(r"""(?:src|href)=["'](?!#)""", text)
+    assert "url(" not in text
+    assert "@import" not in text
+    payload = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
+    assert len(payload["questions"]) == 40
+    assert any(NASTY in one for one in payload["texts"])
+    assert [p.name for p in out.parent.iterdir()] == ["report.html"]
+
+
+def test_the_same_rows_give_the_same_bytes_in_any_process(nasty, tmp_path):
+    code = "import sys; from pathlib import Path; from scaleqa.report import write_report\n" \
+           "write_report(Path(sys.argv[1]), Path(sys.argv[2]), details=7)"  # fmt: skip
+    for name, seed in (("a", "1"), ("b", "2")):
+        subprocess.run(
+            [sys.executable, "-c", code, str(nasty), str(tmp_path / name)],
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)},
+        )
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_whole_contexts_are_kept_for_as_many_questions_as_asked(nasty, tmp_path):
+    for count in (0, 7, 40):
+        write_report(nasty, tmp_path / "r.html", details=count)
+        text = (tmp_path / "r.html").read_text("utf-8")
+        payload = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
+        assert sum("full" in question for question in payload["questions"]) == count
+        assert (f"40 questions are here; {count} of them" in text) == (count < 40)
+
+
+def test_a_directory_without_rows_is_refused_with_what_to_do(tmp_path):
+    with pytest.raises(DataError, match="holds no rows; make some with: scaleqa run"):
+        read_light(tmp_path)
+    (tmp_path / "stream.jsonl").write_text('{"id": 0, "role": "user", "text": "hi"}\n')
+    with pytest.raises(DataError, match=r"no rows of a run; name the directory given to"):
+        read_light(tmp_path)
+    (tmp_path / "rows").mkdir()
+    with pytest.raises(DataError, match=r"no rows of a run; try .*rows"):
+        read_light(tmp_path)
+
+
+def test_the_command_writes_the_page_or_prints_the_figures(nasty, tmp_path):
+    command = [str(Path(sys.executable).with_name("scaleqa")), "report", str(nasty)]
+
+    def run(*more):
+        return subprocess.run(
+            [*command, *more], capture_output=True, text=True, check=True, cwd=tmp_path
+        ).stdout
+
+    assert f"wrote {tmp_path / 'r.html'}" in run("--out", str(tmp_path / "r.html"))
+    figures = json.loads(run("--json"))
+    assert figures == json.loads(json.dumps(figures_json(nasty)))
+    assert [one["setting"]["target"] for one in figures["settings"]] == [128_000, 16_000]
+    assert figures["settings"][0]["main"][0]["system"] == "tsim"
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_rows_of_older_runs_make_a_page_too(tmp_path):
+    new = {"target", "stream_turns", "embedder", "question", "options", "reasoning",
+           "evidence_texts", "rationale_similarity", "llm_calls"}  # fmt: skip
+    rows = [row(n, s) for s in ("tsim", "oracle") for n in range(3)]
+    write(rows, tmp_path / "rows")
+    for file in (tmp_path / "rows").rglob("*.jsonl"):
+        kept = [{k: v for k, v in one.items() if k not in new} for one in read_rows(file)]
+        file.write_text("".join(json.dumps(one) + "\n" for one in kept))
+    write_report(tmp_path / "rows", tmp_path / "r.html")
+    assert "unknown length" in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_lines_inside_texts_do_not_break_rows(tmp_path):
+    write([row(0, rationale="one\u2028two\x85three")], tmp_path)
+    (file,) = tmp_path.rglob("*.jsonl")
+    with file.open("ab") as torn:
+        torn.write('{"id": "é'.encode()[:-1])
+    assert [one["rationale"] for one in all_rows(tmp_path)] == ["one\u2028two\x85three"]
+
+
+@pytest.fixture(scope="module")
+def real(tiny_embedder, tmp_path_factory):
+    """Rows that the loop wrote."""
+    out = tmp_path_factory.mktemp("real")
+    packages = build(RECORDS[:24], NOISE, settings_of(2500))
+    for system in ("tsim", "standard_rag", "zero_shot"):
+        settings = LoopSettings(system=system, template=template("answer.v1"))
+        run_packages(packages, settings, open_backend("extractive"), tiny_embedder, out)
+    return packages, out
+
+
+def test_the_loop_writes_what_the_report_needs(real, tiny_embedder):
+    packages, out = real
+    queries = {query.id: (package, query) for package in packages for query in package.queries}
+    for one in all_rows(out):
+        package, query = queries[one["id"]]
+        assert one["question"] == query.question
+        assert one["target"] == 2500
+        assert one["stream_turns"] == len(package.stream)
+        assert one["embedder"] == tiny_embedder.identity
+        assert one["evidence_texts"] == [package.stream[turn].text for turn in query.evidence]
+        said, gold = tiny_embedder.embed([one["rationale"], query.reasoning])
+        assert one["rationale_similarity"] == pytest.approx(float(said @ gold), abs=1e-5)
+        assert one["llm_calls"] == 0
+    assert {unit["why"] for one in all_rows(out) for unit in one["units"]} > {""}
+
+
+def test_a_missing_rationale_has_similarity_zero(tiny_embedder, tmp_path):
+    class Silent:
+        identity = "silent"
+
+        def reply(self, request):
+            return type(open_backend("extractive").reply(request))(text="ANSWER: A")
+
+        def close(self):
+            pass
+
+    (package, *_) = build(RECORDS[:4], NOISE, settings_of(2500))
+    settings = LoopSettings(system="zero_shot", template=template("answer.v1"))
+    rows = run_packages([package], settings, Silent(), tiny_embedder, tmp_path)
+    assert {one["rationale_similarity"] for one in rows} == {0.0}
+
+
+class Talkative(FlatSystem):
+    """Asks its model once a chunk or exchange it takes in, and twice a request."""
+
+    def __init__(self, tools):
+        super().__init__()
+        self.model = tools.model
+
+    def index(self, turns):
+        self.model.chat([])
+
+    def retrieve(self, asked):
+        self.model.chat([])
+        self.model.chat([])
+        return self.show([])
+
+
+class Chat:
+    identity = "chat"
+
+    def chat(self, messages, functions=(), *, most_tokens=300):
+        return Said(text="")
+
+    def close(self):
+        pass
+
+
+def test_a_systems_own_calls_are_counted_the_same_after_a_stop(
+    tiny_embedder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(loop, "open_system", lambda spec, tools: Talkative(tools))
+    packages = build(RECORDS[:4], NOISE, settings_of(2500))
+    settings = LoopSettings(system="talkative", template=template("answer.v1"), model=Chat())
+
+    def calls():
+        backend = open_backend("extractive")
+        rows = run_packages(packages, settings, backend, tiny_embedder, tmp_path)
+        return [one["llm_calls"] for one in rows]
+
+    whole = calls()
+    assert whole == [3, 3, 3, 3]
+    (file,) = tmp_path.rglob("*.jsonl")
+    file.write_text("".join(file.read_text("utf-8").splitlines(keepends=True)[:2]))
+    assert calls() == whole
+
+
+def test_rows_of_another_length_are_refused(tiny_embedder, tmp_path):
+    settings = LoopSettings(system="zero_shot", template=template("answer.v1"))
+    backend = open_backend("extractive")
+    short = build(RECORDS[:4], NOISE, settings_of(2500))
+    long = build(RECORDS[:4], NOISE, settings_of(3000))
+    run_packages(short, settings, backend, tiny_embedder, tmp_path)
+    with pytest.raises(DataError, match="another run"):
+        run_packages(long, settings, backend, tiny_embedder, tmp_path)
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """Loads a page in a browser and returns the document its script made."""
+    chromium = shutil.which("chromium")
+    if not chromium:
+        pytest.skip("chromium is not installed")
+
+    def load(url: str) -> str:
+        flags = (
+            "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+            "--disable-background-networking --disable-component-update --disable-sync"
+        ).split()
+        command = [chromium, *flags, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", url]
+        ran = subprocess.run(command, capture_output=True, check=True, timeout=120)
+        return ran.stdout.decode()
+
+    return load
+
+
+def test_a_browser_lists_questions_and_opens_the_one_in_the_address(browse, real, tmp_path):
+    _, out = real
+    write_report(out, tmp_path / "r.html")
+    wanted = all_rows(out)[2]
+    dom = browse(f"{(tmp_path / 'r.html').as_uri()}#q={wanted['id']}")
+    assert "data-error" not in dom
+    assert re.search(r'<html[^>]* data-ready="\d+"', dom)
+    (panel,) = re.findall(r'<div class="panel">.*?</div></li>', dom, re.S)
+    assert "What each system did" in panel
+    assert "Along the thread" in panel
+    assert panel.count('<article class="answer">') == 3
+    assert 'class="turn evidence"' in panel
+
+
+def test_a_browser_shows_hostile_texts_as_texts(browse, nasty, tmp_path):
+    write_report(nasty, tmp_path / "r.html")
+    dom = browse(f"{(tmp_path / 'r.html').as_uri()}#q=batch-01-004&s=1")
+    assert "data-error" not in dom
+    assert "<title>SCALE-QA report</title>" in dom
+    assert "<img" not in dom.replace("&lt;img", "")
+    assert 'data-setting="0" hidden' in dom
+    assert dom.count('class="panel"') == 1
