@@ -17,4 +17,7 @@ def test_quickstart_compares_systems_and_repeats_without_asking_again(minilm, tm
     assert hits["oracle"] == 1
     assert hits["tsim"] > hits["standard_rag"]
     assert all(row["questions"] == 80 for row in first)
+    page = (tmp_path / "q" / "report.html").read_bytes()
+    assert b"SCALE-QA report" in page
     assert quickstart(tmp_path / "q") == first
+    assert (tmp_path / "q" / "report.html").read_bytes() == page

@@ -15,6 +15,7 @@ from scaleqa.noise import shipped_pool
 from scaleqa.packages import BuildSettings, build, load_packages, subset, write_packages
 from scaleqa.prompts import template
 from scaleqa.records import shipped
+from scaleqa.report import write_report
 from tsim.cli.shell import AsJson, print_json, progress_bar, stderr
 from tsim.embed import open_embedder
 
@@ -26,11 +27,12 @@ SEED = 11
 
 def quickstart(
     out: Annotated[
-        Path, typer.Option(help="Directory for the thread and the rows; a repeat goes on there.")
+        Path,
+        typer.Option(help="Directory for thread, rows and report; a repeat goes on there."),
     ] = Path("runs/quickstart"),
     as_json: AsJson = False,
 ) -> None:
-    """Build a small thread and run six systems on it in the closed loop, with no answer model.
+    """Build a small thread, run six systems on it in the closed loop, write a report; no model.
 
     Example: scaleqa quickstart
     """
@@ -50,12 +52,15 @@ def quickstart(
         with progress_bar(f"{system:13}") as report:
             rows = run_packages(loaded, settings, backend, embedder, out / "rows", progress=report)
         results[system] = score(rows)
+    page = out / "report.html"
+    write_report(out / "rows", page)
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
         return
     Console().print(_table(results))
     print("CL hit: all evidence is in the context, along the closed loop. No model answers here.")
-    print(f"The thread and every row are in {out}. Next:")
+    print(f"The thread and every row are in {out}.")
+    print(f"The report with all figures and questions is {page}: open it in a browser. Next:")
     print(f"  scaleqa compare {out / 'rows'} tsim standard_rag")
     print("  scaleqa build --target 128k --out packages/128k && scaleqa retrieve packages/128k")
     print("  scaleqa run packages/128k --backend openai:MODEL@BASE_URL --out runs/first")
