@@ -454,7 +454,7 @@ def test_a_batch_gives_the_rows_of_a_run_without_writeback(
 ):
     prompts, lines = exported
     answers = write_lines(tmp_path / "answers.jsonl", [answered(line) for line in lines[::-1]])
-    imported = import_batch(prompts, [answers], tmp_path / "batch")
+    imported = import_batch(prompts, [answers], tmp_path / "batch", tiny_embedder)
     asked = [
         row
         for run in plain_runs("standard_rag", "fixed_window:size=64,k=2")
@@ -475,14 +475,14 @@ def test_a_batch_gives_the_rows_of_a_run_without_writeback(
     assert [row for file in files for row in read_rows(tmp_path / "batch" / file)]
 
 
-def test_answers_that_do_not_fit_are_refused(exported, tmp_path):
+def test_answers_that_do_not_fit_are_refused(exported, tiny_embedder, tmp_path):
     prompts, lines = exported
     out = tmp_path / "rows"
     good = [answered(line) for line in lines]
 
     def bring(*answers: dict, **settings):
         return import_batch(
-            prompts, [write_lines(tmp_path / "a.jsonl", [*answers])], out, **settings
+            prompts, [write_lines(tmp_path / "a.jsonl", [*answers])], out, tiny_embedder, **settings
         )
 
     stranger = {**good[0], "custom_id": "standard_rag/batch-01/x#00000000"}
@@ -493,13 +493,13 @@ def test_answers_that_do_not_fit_are_refused(exported, tmp_path):
     with pytest.raises(DataError, match=r"line 1 is no answer of a batch"):
         bring({"custom_id": good[0]["custom_id"], "response": {"body": "text"}}, *good[1:])
     with pytest.raises(DataError, match=r"other\.jsonl is missing"):
-        import_batch(prompts, [tmp_path / "other.jsonl"], out)
+        import_batch(prompts, [tmp_path / "other.jsonl"], out, tiny_embedder)
     with pytest.raises(DataError, match=r"prompts2\.rows\.jsonl is missing"):
-        import_batch(tmp_path / "prompts2.jsonl", [], out)
+        import_batch(tmp_path / "prompts2.jsonl", [], out, tiny_embedder)
     assert not out.exists()
 
 
-def test_missing_and_failed_answers_are_counted_and_can_follow(exported, tmp_path):
+def test_missing_and_failed_answers_are_counted_and_can_follow(exported, tiny_embedder, tmp_path):
     prompts, lines = exported
     out = tmp_path / "rows"
     good = [answered(line) for line in lines]
@@ -509,15 +509,17 @@ def test_missing_and_failed_answers_are_counted_and_can_follow(exported, tmp_pat
     ]
     first = write_lines(tmp_path / "first.jsonl", [*failed, *good[3:]])
     with pytest.raises(DataError, match=f"3 of {len(lines)} requests have no answer"):
-        import_batch(prompts, [first], out)
-    assert len(import_batch(prompts, [first], out, partial=True)) == len(lines) - 3
+        import_batch(prompts, [first], out, tiny_embedder)
+    assert len(import_batch(prompts, [first], out, tiny_embedder, partial=True)) == len(lines) - 3
     second = write_lines(tmp_path / "second.jsonl", good[:3])
     price = Price(prompt=1, completion=1)
-    rows = import_batch(prompts, [first, second], out, price=price)
+    rows = import_batch(prompts, [first, second], out, tiny_embedder, price=price)
     assert len(rows) == len(lines)
     assert score(rows).cost_usd == pytest.approx(18e-6 * len(rows))
     with pytest.raises(DataError, match="no answer"):
-        import_batch(prompts, [write_lines(tmp_path / "none.jsonl", [])], out, partial=True)
+        import_batch(
+            prompts, [write_lines(tmp_path / "none.jsonl", [])], out, tiny_embedder, partial=True
+        )
 
 
 def test_a_batch_neither_writes_back_nor_over(exported, packages, tiny_embedder, tmp_path):

@@ -17,7 +17,7 @@ from typing import Any
 
 from scaleqa.backends.protocol import MOST_TOKENS, Function, Message, Reply, Request, Said
 from scaleqa.errors import DataError
-from tsim.embed.onnx import machine_threads
+from tsim.embed.runtime import machine_threads
 from tsim.errors import ModelError, RemoteError
 
 LETTERS = frozenset("ABCD")

@@ -225,16 +225,12 @@ def fed_system(package: Package, settings: LoopSettings, embedder: Embedder) -> 
     try:
         for start in range(0, len(package.stream), CHUNK):
             system.ingest(package.stream[start : start + CHUNK])
-        yield Fed(
-            package=package, settings=settings, embedder=embedder, system=system, model=model
-        )
+        yield Fed(package=package, settings=settings, embedder=embedder, system=system, model=model)
     finally:
         system.close()
 
 
-def grade(
-    asked: Row, reply: Reply, seconds: float, embedder: Embedder, price: Price | None
-) -> Row:
+def grade(asked: Row, reply: Reply, seconds: float, embedder: Embedder, price: Price | None) -> Row:
     """Returns the whole row: what was asked, with the answer and what it took."""
     parsed = parse(reply.text)
     return {

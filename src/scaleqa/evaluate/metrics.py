@@ -77,13 +77,13 @@ def score(rows: Sequence[Row]) -> Scores:
         audit=audit,
         context_tokens=statistics.mean(row["context_tokens"] for row in rows),
         exchange_share=sum(row["shown_from_exchanges"] for row in rows) / shown if shown else 0.0,
-        prompt_tokens=sum(row["prompt_tokens"] for row in rows),
-        completion_tokens=sum(row["completion_tokens"] for row in rows),
+        prompt_tokens=sum(row.get("prompt_tokens", 0) for row in rows),
+        completion_tokens=sum(row.get("completion_tokens", 0) for row in rows),
         cost_usd=_cost(rows),
-        cached=sum(row["cached"] for row in rows) / count,
+        cached=sum(row.get("cached", False) for row in rows) / count,
     )
 
 
 def _cost(rows: Sequence[Row]) -> float | None:
-    costs = [row["cost_usd"] for row in rows]
+    costs = [row.get("cost_usd") for row in rows]
     return None if None in costs else round(sum(costs), 6)

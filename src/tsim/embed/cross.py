@@ -16,9 +16,9 @@ from tsim.embed.runtime import (
     read_tokenizer,
     weights_file,
 )
-from tsim.weights import sha256_of
 from tsim.errors import ModelError
 from tsim.vectors import Vector
+from tsim.weights import sha256_of
 
 # Rerankers are trained on pairs of at most this length, whatever their positions allow.
 MOST_TOKENS = 512

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from tsim.vectors import Vector, best
 
-
 # A chance that no budget will ever reach.
 LEAST = 1e-4
 
