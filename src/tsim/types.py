@@ -115,14 +115,13 @@ class SpanWhy:
     """Why a span was chosen at query time, and why it begins and ends where it does.
 
     Attributes:
-        anchor: The turn it grew from.
-        dense: Cosine of the query with the turns around the anchor taken together.
-        lexical: Share of the weight of the query's words that stands there.
-        share: The odds that this place, among all that were found, is the one that is asked for.
-        words: The query's words that stand there, with their share of the weight, heaviest first.
+        anchor: The turn in it that the question points to most.
+        dense: Cosine of the query with that turn.
+        lexical: Share of the weight of the query's words that stands in the span.
+        share: How relevant the anchor is beside the most relevant turn of the thread, from 0 to 1.
+        words: The query's words in the span, with their share of the weight, heaviest first.
         opens: How likely a new topic begins with its first turn.
         closes: How likely a new topic begins after its last turn; 1 at the end of the thread.
-        linked: The anchor of the span that led here, if the query alone did not.
         evidence: The anchor as evidence.
     """
 
@@ -133,18 +132,16 @@ class SpanWhy:
     words: tuple[tuple[str, float], ...] = ()
     opens: float = 1.0
     closes: float = 1.0
-    linked: int | None = None
     evidence: tuple[Evidence, ...] = ()
 
     def __str__(self) -> str:
         """Says it in a sentence."""
         named = ", ".join(f"{word} {weight:.0%}" for word, weight in self.words[:4])
-        led = f"led here by turn {self.linked}; " if self.linked is not None else ""
         return (
-            f"{led}grew from turn {self.anchor}: cosine {self.dense:.2f}, "
-            f"{self.lexical:.0%} of the query's words ({named or 'none'}), "
-            f"{self.share:.0%} of the odds; a new topic begins here with {self.opens:.0%}, "
-            f"after it with {self.closes:.0%}"
+            f"turn {self.anchor} is {self.share:.0%} as relevant as the best (cosine "
+            f"{self.dense:.2f}); words worth {self.lexical:.0%} of the question stand here "
+            f"({named or 'none'}); a new topic begins here with {self.opens:.0%}, after it with "
+            f"{self.closes:.0%}"
         )
 
 

@@ -86,4 +86,5 @@ def score(rows: Sequence[Row]) -> Scores:
 
 def _cost(rows: Sequence[Row]) -> float | None:
     costs = [row.get("cost_usd") for row in rows]
-    return None if None in costs else round(sum(costs), 6)
+    known = [cost for cost in costs if cost is not None]
+    return round(sum(known), 6) if len(known) == len(costs) else None

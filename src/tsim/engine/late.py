@@ -16,8 +16,8 @@ from tsim import tokens
 from tsim.assemble import line
 from tsim.engine.protocol import Found, Query, Tools
 from tsim.index import Postings, Rows, Windows
-from tsim.rank import Peak, SpanSettings, gather, pack, peaks, values, weigh
-from tsim.segment import AFTER, BEFORE, ConfidenceSettings, confidence, log_odds
+from tsim.rank import SpanSettings, Values, gather, pack, relevance, values, weigh
+from tsim.segment import AFTER, BEFORE, ConfidenceSettings, confidence, confidences, log_odds
 from tsim.state import Changes, Counters, EpisodeRow, ThreadState, TurnRow
 from tsim.types import (
     USER_ROLE,
@@ -29,9 +29,11 @@ from tsim.types import (
     Term,
     Turn,
 )
-from tsim.vectors import Vectors, best
+from tsim.vectors import Vector, Vectors, best
 
 STEP = 1024
+# Windows that a view is said to lead to.
+SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,39 +116,42 @@ class LateEngine:
     def search(self, query: Query, tools: Tools) -> list[Found]:
         """Finds where the question points and packs what belongs there."""
         self._index(tools)
+        if not self._turn_ids:
+            return []
         settings = self.settings.span
-        found, weights = self._peaks(query)
-        worth = values(settings, found, len(self._turn_ids), self._confidence)
+        asked = self._ask(query)
+        words = np.frombuffer(self._words, dtype=np.uint32)
+        worth = values(settings, asked.relevant, self._confidences(), words)
         chosen = pack(
             worth,
-            self._words.__getitem__,
+            words,
             budget=tokens.words_within(query.budget or settings.budget),
             long=settings.long,
             skip=settings.skip,
         )
-        if not chosen and found:  # the budget is less than one turn: whoever asked cuts it down
-            chosen = [found[0].anchor]
-        ranked = sorted(
-            (self._found(span, found, worth, weights) for span in gather(chosen, settings.skip)),
-            key=lambda one: (-one.score, one.turns),
-        )
-        return ranked[: query.count]
+        if not chosen:  # the budget is less than one turn: whoever asked cuts it down
+            chosen = best(asked.relevant, 1)
+        found = (self._found(span, asked, worth) for span in gather(chosen, settings.skip))
+        return sorted(found, key=lambda one: (-one.score, one.turns))[: query.count]
 
     def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
         """Tells which turns meaning alone and words alone lead to."""
         self._index(tools)
-        settings = self.settings.span
-        weights = weigh(query.text, self._postings, power=settings.power, name=settings.name)
-        width = min(settings.width, len(self._turn_ids))
-        dense = self._windows.scores(self._rows.scores(query.vector))
-        lexical = self._postings.coverage(weights, width) if width else dense
+        if not self._turn_ids:
+            return {}
+        width = min(self.settings.span.width, len(self._turn_ids))
+        asked = self._ask(query)
+        views = {
+            "dense": self._windows.scores(asked.similar),
+            "words": self._postings.coverage(asked.weights, width),
+        }
         return {
             name: frozenset(
                 turn
-                for start in best(scores, settings.peaks)
+                for start in best(scores, SHOWN)
                 for turn in self._turn_ids[start : start + width]
             )
-            for name, scores in (("dense", dense), ("words", lexical))
+            for name, scores in views.items()
         }
 
     def beginnings(self, threshold: float, tools: Tools) -> list[int]:
@@ -208,58 +213,62 @@ class LateEngine:
         self._words.append(len(line(turn).split()))
         self._users.append(turn.role == USER_ROLE)
 
-    def _peaks(self, query: Query) -> tuple[tuple[Peak, ...], dict[str, float]]:
+    def _ask(self, query: Query) -> "_Asked":
+        """Scores every turn and every window."""
         settings = self.settings.span
         width = min(settings.width, len(self._turn_ids))
-        if not width:
-            return (), {}
         similar = self._rows.scores(query.vector)
         weights = weigh(query.text, self._postings, power=settings.power, name=settings.name)
         share = np.float32(settings.words)
-        scores = self._windows.scores(similar) + share * self._postings.coverage(weights, width)
-        relevance = similar + share * self._postings.coverage(weights)
-        return peaks(settings, scores, relevance, width), weights
+        own = similar + share * self._postings.coverage(weights)
+        windows = self._windows.scores(similar) + share * self._postings.coverage(weights, width)
+        relevant = relevance(settings, own, windows)
+        return _Asked(similar=similar, weights=weights, relevant=relevant)
+
+    def _confidences(self) -> Values:
+        users = np.frombuffer(self._users, dtype=np.bool_)
+        alone = np.append(False, users[1:] & users[:-1])
+        odds = np.frombuffer(self._odds, dtype=np.float32)
+        return confidences(self.settings.boundary, odds, alone)
 
     def _confidence(self, place: int) -> float:
         alone = bool(place and self._users[place] and self._users[place - 1])
         return confidence(self.settings.boundary, self._odds[place], alone=alone)
 
-    def _found(
-        self,
-        span: Sequence[int],
-        found: Sequence[Peak],
-        worth: Mapping[int, float],
-        weights: Mapping[str, float],
-    ) -> Found:
+    def _found(self, span: Sequence[int], asked: "_Asked", worth: Values) -> Found:
         """Says what a span is and why it is there."""
-        top = max(span, key=lambda place: (worth.get(place, 0.0), -place))
-        peak = min(found, key=lambda one: (one.anchor not in span, abs(one.anchor - top)))
-        words = self._matched(peak, weights)
-        lexical = sum(share for _, share in words)
-        anchor = self._turn_ids[peak.anchor]
-        dense = peak.score - self.settings.span.words * lexical
-        last = span[-1] + 1
+        top = max(span, key=lambda place: (asked.relevant[place], -place))
+        first, last = span[0], span[-1] + 1
+        matched = (
+            (term, self._postings.covered(term, weight, first, last - first))
+            for term, weight in asked.weights.items()
+        )
+        words = sorted((one for one in matched if one[1]), key=lambda one: (-one[1], one[0]))
+        dense = float(asked.similar[top])
+        score = float(worth[top])
         return Found(
             episode=self._turn_episodes[top],
             turns=tuple(self._turn_ids[place] for place in span),
-            score=worth.get(top, 0.0),
+            score=score,
             why=SpanWhy(
-                anchor=anchor,
+                anchor=self._turn_ids[top],
                 dense=dense,
-                lexical=lexical,
-                share=peak.share,
-                words=words,
-                opens=self._confidence(span[0]) if span[0] else 1.0,
+                lexical=sum(share for _, share in words),
+                share=float(asked.relevant[top] / asked.relevant.max()),
+                words=tuple(words),
+                opens=self._confidence(first) if first else 1.0,
                 closes=self._confidence(last) if last < len(self._turn_ids) else 1.0,
-                evidence=(Evidence(term=Term.RAW, id=anchor, similarity=dense, points=peak.share),),
+                evidence=(
+                    Evidence(term=Term.RAW, id=self._turn_ids[top], similarity=dense, points=score),
+                ),
             ),
         )
 
-    def _matched(self, peak: Peak, weights: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-        """The query's words in a window, with what each adds to the coverage."""
-        width = min(self.settings.span.width, len(self._turn_ids))
-        shares = (
-            (term, self._postings.covered(term, weight, peak.start, width))
-            for term, weight in weights.items()
-        )
-        return tuple(sorted((s for s in shares if s[1]), key=lambda s: (-s[1], s[0])))
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Asked:
+    """A question against every turn: cosines, the weights of its words, and both together."""
+
+    similar: Vector
+    weights: dict[str, float]
+    relevant: Vector

@@ -102,7 +102,7 @@ class Postings:
         for term, weight in sorted(weights.items()):
             if term in self._documents and count:
                 places, times = self._runs(term, width, count)
-                out[places] += np.float32(weight) * times / (times + 1)
+                out[places] += np.float32(weight) * (times / (times + 1))
         return out
 
     def covered(self, term: str, weight: float, first: int, width: int) -> float:
@@ -112,16 +112,14 @@ class Postings:
         times = sum(self._counts[term][low:high]) if low < high else 0
         return weight * times / (times + 1)
 
-    def _runs(self, term: str, width: int, count: int) -> tuple[Places, Vector]:
-        """Returns the runs that hold a term, and how often each of them does."""
+    def _runs(self, term: str, width: int, count: int) -> tuple[Places | slice, Vector]:
+        """Returns runs, among them all that hold a term, and how often each of them does."""
         documents = np.frombuffer(self._documents[term], dtype=np.uint32).astype(np.int64)
         counts = np.frombuffer(self._counts[term], dtype=np.uint32).astype(np.float32)
         if count < SHORT or len(documents) * width * 4 > count:  # sum along the whole thread
             times = np.zeros(len(self), dtype=np.float32)
             times[documents] = counts
-            times = summed(times, width)
-            places: Places = np.flatnonzero(times)
-            return places, times[places]
+            return slice(None), summed(times, width)
         starts = (documents[:, None] - np.arange(width)).ravel()
         inside = (starts >= 0) & (starts < count)
         places, which = np.unique(starts[inside], return_inverse=True)

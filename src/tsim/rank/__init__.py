@@ -3,21 +3,21 @@
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.packing import gather, pack
 from tsim.rank.question import names, weigh
-from tsim.rank.spans import Peak, SpanSettings, peaks, values
+from tsim.rank.spans import SpanSettings, Values, relevance, values
 
 __all__ = [
     "ClusterHit",
-    "Peak",
     "RankSettings",
     "Ranked",
     "Seed",
     "SpanSettings",
+    "Values",
     "ViewHit",
     "gather",
     "names",
     "pack",
-    "peaks",
     "rank",
+    "relevance",
     "values",
     "weigh",
 ]

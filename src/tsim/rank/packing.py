@@ -1,19 +1,22 @@
 """Packing: the turns worth their tokens, as spans, within a budget."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tsim.rank.spans import Values
+from tsim.vectors import best
 
 # Words a heading takes, and words a mark of missing turns takes: see `tsim.assemble`.
 HEADING, MARK = 4, 1
+# A turn is a speaker and at least one word.
+SHORTEST = 2
 
 
 def pack(
-    values: Mapping[int, float],
-    words: Callable[[int], int],
-    *,
-    budget: int,
-    long: int,
-    skip: int,
+    values: Values, words: npt.NDArray[np.uint32], *, budget: int, long: int, skip: int
 ) -> list[int]:
     """Chooses turns by value, and by value per word where they are long.
 
@@ -23,7 +26,7 @@ def pack(
 
     Args:
         values: Of each place.
-        words: That a place takes in a context.
+        words: That each place takes in a context.
         budget: Most words, headings and marks included.
         long: See above.
         skip: Turns that may be missing inside a span; more, and another one begins.
@@ -31,17 +34,13 @@ def pack(
     Returns:
         The chosen places, ascending.
     """
+    worth = (values / np.maximum(1.0, words / long)).astype(np.float32)
     chosen: list[int] = []
     left = budget
-    lengths = {place: words(place) for place in values}
-    order = sorted(
-        values, key=lambda place: (-values[place] / max(1.0, lengths[place] / long), place)
-    )
-    least = min(lengths.values(), default=0)
-    for place in order:
-        if left + HEADING < least:
+    for place in best(worth, budget // SHORTEST):
+        if left < SHORTEST:
             break
-        price = lengths[place] + _joint(chosen, place, skip)
+        price = int(words[place]) + _joint(chosen, place, skip)
         if price <= left:
             insort(chosen, place)
             left -= price

@@ -1,22 +1,27 @@
 """Episodes at query time: where does the question point, and how far does that topic reach?
 
-    score(W) = cos(q, Σ x) + words · coverage(q, W)          for every window W of a few turns
-    share(p) = exp(score(p) / heat) / Σ exp(score / heat)    over the best windows that do not touch
-    value(t) = 1 - Π (1 - share(p) · Π (1 - confidence(g)))  over peaks p, and gaps g from p to t
+    own(t)   = cos(q, x) + words · coverage(q, t)
+    near(t)  = max over windows W that hold t of  cos(q, Σ x) + words · coverage(q, W)
+    r(t)     = own(t) + around · near(t)
+    value(t) = max over turns a of  (r(a) / max r) ^ sharp · Π keep(g)   over the steps from a to t
+    keep(g)  = (1 - confidence(g)) · exp(-length / fade)
 
-A turn's value is the chance that it belongs to the topic that is asked for. It falls where the
-stream seems to turn to something else, so edges follow from the boundary evidence and nothing is
-cut in advance.
+A turn is worth what the question finds in it, or what it inherits from a turn nearby: less with
+every gap where the stream seems to turn to something else, and with every word in between. Edges
+follow from the boundary evidence, and nothing is cut in advance.
 """
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from tsim.vectors import Vector, best
+import numpy as np
+import numpy.typing as npt
 
-# A chance that no budget will ever reach.
-LEAST = 1e-4
+from tsim.vectors import Vector
+
+Values: TypeAlias = npt.NDArray[np.float64]
+# A value that no budget will ever reach; its logarithm is finite.
+LEAST = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +33,9 @@ class SpanSettings:
         power: A term weighs its rarity to this power.
         name: A name weighs this many times more.
         words: Weight of coverage beside the cosine.
-        peaks: Windows that are followed up.
-        heat: How much better a window must be to be much likelier: in units of score.
-        reach: Turns a topic may reach to either side of its anchor.
+        around: Weight of the best window around a turn.
+        sharp: How much less a weaker turn is worth: the power of its share of the best.
+        fade: Words over which what a turn inherits falls to 1/e.
         long: Words after which a turn's length counts against it: more words say no more.
         skip: Turns that may be missing inside a span.
         budget: Tokens, where the caller does not say.
@@ -40,90 +45,49 @@ class SpanSettings:
     power: float
     name: float
     words: float
-    peaks: int
-    heat: float
-    reach: int
+    around: float
+    sharp: float
+    fade: float
     long: int
     skip: int
     budget: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peak:
-    """A window that the question points to.
-
-    Attributes:
-        start: Its first place.
-        score: What it was ranked by.
-        share: The odds that it is the one that is asked for.
-        anchor: The place of the turn in it that the question points to most.
-    """
-
-    start: int
-    score: float
-    share: float
-    anchor: int
-
-
-def peaks(
-    settings: SpanSettings, scores: Vector, relevance: Vector, width: int
-) -> tuple[Peak, ...]:
-    """Returns the best windows, best first, none overlapping another.
-
-    Args:
-        settings: Constants.
-        scores: Of each window, by its first place.
-        relevance: Of each turn.
-        width: Turns in a window here; a short thread has shorter ones.
-    """
-    starts: list[int] = []
-    # A peak rules out at most 2 · width - 1 windows, itself included.
-    for start in best(scores, settings.peaks * (2 * width - 1)):
-        if all(abs(start - other) >= width for other in starts):
-            starts.append(start)
-            if len(starts) == settings.peaks:
-                break
-    if not starts:
-        return ()
-    top = float(scores[starts[0]])
-    odds = [math.exp((float(scores[start]) - top) / settings.heat) for start in starts]
-    total = math.fsum(odds)
-    return tuple(
-        Peak(
-            start=start,
-            score=float(scores[start]),
-            share=one / total,
-            anchor=start + int(relevance[start : start + width].argmax()),
-        )
-        for start, one in zip(starts, odds, strict=True)
-    )
+def relevance(settings: SpanSettings, own: Vector, windows: Vector) -> Vector:
+    """Returns r of each turn, from its own score and the scores of windows by their first turn."""
+    near = np.full(len(own), -np.inf, dtype=np.float32)
+    count = len(windows)
+    for step in range(len(own) - count + 1):
+        np.maximum(near[step : step + count], windows, out=near[step : step + count])
+    out: Vector = own + np.float32(settings.around) * near
+    return out
 
 
 def values(
-    settings: SpanSettings,
-    found: Sequence[Peak],
-    count: int,
-    confidence: Callable[[int], float],
-) -> dict[int, float]:
-    """Returns the value of every turn in reach of a peak.
+    settings: SpanSettings, relevant: Vector, confidences: Values, words: npt.NDArray[np.uint32]
+) -> Values:
+    """Returns the value of each turn.
 
     Args:
         settings: Constants.
-        found: The peaks.
-        count: Turns in the thread.
-        confidence: Of a new topic at the gap before a place.
+        relevant: r of each turn.
+        confidences: Of a new topic at the gap before each turn.
+        words: Length of each turn.
     """
-    missed: dict[int, float] = {}
-    for peak in found:
-        missed[peak.anchor] = missed.get(peak.anchor, 1.0) * (1 - peak.share)
-        for step in (1, -1):
-            chance = peak.share
-            for distance in range(1, settings.reach + 1):
-                place = peak.anchor + step * distance
-                if not 0 <= place < count:
-                    break
-                chance *= 1 - confidence(place if step > 0 else place + 1)
-                if chance < LEAST:
-                    break
-                missed[place] = missed.get(place, 1.0) * (1 - chance)
-    return {place: 1 - chance for place, chance in missed.items()}
+    best = max(float(relevant.max()), LEAST)
+    start = settings.sharp * np.log(np.clip(relevant.astype(np.float64) / best, LEAST, None))
+    gaps = np.log1p(-np.clip(confidences, None, 1 - LEAST))
+    fades = words / settings.fade
+    onward = _carried(start, gaps - fades)
+    # Backwards, the gap crossed on the way to a turn is the one behind it.
+    behind = np.append(gaps[1:], 0.0) - fades
+    back = _carried(start[::-1], behind[::-1])[::-1]
+    out: Values = np.exp(np.maximum(onward, back))
+    return out
+
+
+def _carried(start: Values, steps: Values) -> Values:
+    """Returns max over a <= t of start[a] + sum of steps[a+1..t], in one sweep."""
+    along = np.cumsum(steps)
+    out: Values = along + np.maximum.accumulate(start - along)
+    return out

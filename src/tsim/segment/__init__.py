@@ -5,6 +5,7 @@ from tsim.segment.confidence import (
     BEFORE,
     ConfidenceSettings,
     confidence,
+    confidences,
     cosines,
     log_odds,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "Step",
     "advance",
     "confidence",
+    "confidences",
     "cosines",
     "log_odds",
     "refill",

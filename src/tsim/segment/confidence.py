@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tsim.vectors import Vector, Vectors
 
@@ -49,6 +50,15 @@ def confidence(settings: ConfidenceSettings, odds: float, *, alone: bool) -> flo
     """Returns the confidence of a gap; `alone` says that a user speaks after a user."""
     z = odds + (settings.speaker if alone else 0.0)
     return 1 / (1 + math.exp(-z))
+
+
+def confidences(
+    settings: ConfidenceSettings, odds: Vector, alone: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """Returns the confidences of many gaps."""
+    z = odds.astype(np.float64) + settings.speaker * alone
+    out: npt.NDArray[np.float64] = 1 / (1 + np.exp(-z))
+    return out
 
 
 def cosines(left: Vectors, right: Vectors) -> Vector:
