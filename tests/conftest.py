@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 from tests.tiny_bert import write_tiny_bert
-from tsim import environment
+from tsim import LATE, OFFICIAL, Preset, environment
 from tsim.embed import OnnxEmbedder
 from tsim.embed.models import find_spec
 from tsim.weights import model_dir
@@ -41,6 +41,12 @@ def minilm() -> OnnxEmbedder:
         settings=spec.settings,
         identity=spec.identity,
     )
+
+
+@pytest.fixture(params=[LATE, OFFICIAL], ids=lambda preset: preset.name)
+def preset(request: pytest.FixtureRequest) -> Preset:
+    """What holds for a memory holds for every method of remembering."""
+    return request.param
 
 
 @pytest.fixture(scope="session")

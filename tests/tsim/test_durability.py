@@ -29,10 +29,10 @@ from tests.tsim.test_memory import stream
 from tsim import Memory
 from tsim.embed import OnnxEmbedder
 
-model, path, start, many = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+model, path, start, many, preset = *sys.argv[1:3], *map(int, sys.argv[3:5]), sys.argv[5]
 embedder = OnnxEmbedder(Path(model), graphs=Path(path).parent / "graphs", threads=1)
 turns = stream(20_000)[start:]
-with Memory.open(path, model=embedder) as memory:
+with Memory.open(path, model=embedder, preset=preset) as memory:
     thread = memory.thread("a")
     print("ready", flush=True)
     for place in range(0, len(turns), many):
@@ -46,9 +46,9 @@ from pathlib import Path
 from tsim import Memory
 from tsim.embed import OnnxEmbedder
 
-model, path, name = sys.argv[1], sys.argv[2], sys.argv[3]
+model, path, name, preset = sys.argv[1:]
 embedder = OnnxEmbedder(Path(model), graphs=Path(path).parent / "graphs", threads=1)
-with Memory.open(path, model=embedder) as memory:
+with Memory.open(path, model=embedder, preset=preset) as memory:
     for number in range(25):
         thread = memory.thread("shared" if number % 2 else name)
         text = f"{name} says rule {number} of the budget letter " * (1 + number % 5)
@@ -66,12 +66,12 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_kill_9_at_any_moment_loses_no_acknowledged_turn(tmp_path, tiny, tiny_embedder):
+def test_kill_9_at_any_moment_loses_no_acknowledged_turn(tmp_path, tiny, tiny_embedder, preset):
     rng = random.Random(TRIALS)
     path = tmp_path / "memory.db"
     kept = 0
     for trial in range(TRIALS):
-        writer = start(WRITER, tiny, path, kept, rng.choice((1, 1, 1, 7, 40)))
+        writer = start(WRITER, tiny, path, kept, rng.choice((1, 1, 1, 7, 40)), preset.name)
         assert writer.stdout
         writer.stdout.readline()
         time.sleep(rng.uniform(0, 0.15))
@@ -79,7 +79,7 @@ def test_kill_9_at_any_moment_loses_no_acknowledged_turn(tmp_path, tiny, tiny_em
         acknowledged = [int(line) for line in writer.stdout.read().split() if line.strip()]
         writer.wait()
         writer.stdout.close()
-        with Memory.open(path, model=tiny_embedder) as memory:
+        with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
             turns = memory.thread("a").turns()
             assert memory.verify().problems == (), trial
         assert [turn.id for turn in turns] == list(range(len(turns)))
@@ -88,23 +88,23 @@ def test_kill_9_at_any_moment_loses_no_acknowledged_turn(tmp_path, tiny, tiny_em
         kept = len(turns)
     expected = stream(20_000)[:kept]
     assert [(t.role, t.text, t.at) for t in turns] == [(t.role, t.text, t.at) for t in expected]
-    with Memory.open(tmp_path / "calm.db", model=tiny_embedder) as calm:
+    with Memory.open(tmp_path / "calm.db", model=tiny_embedder, preset=preset) as calm:
         calm.thread("a").add_many(expected)
         calm.export(tmp_path / "calm.jsonl")
-    with Memory.open(path, model=tiny_embedder) as memory:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         memory.export(tmp_path / "killed.jsonl")
     assert (tmp_path / "calm.jsonl").read_bytes() == (tmp_path / "killed.jsonl").read_bytes()
     assert kept > TRIALS
 
 
 @pytest.mark.slow
-def test_four_processes_write_and_read_one_file_at_once(tmp_path, tiny, tiny_embedder):
+def test_four_processes_write_and_read_one_file_at_once(tmp_path, tiny, tiny_embedder, preset):
     path = tmp_path / "memory.db"
-    crowd = [start(CROWD, tiny, path, f"p{n}") for n in range(4)]
+    crowd = [start(CROWD, tiny, path, f"p{n}", preset.name) for n in range(4)]
     outputs = [process.communicate(timeout=120)[0] for process in crowd]
     assert [process.returncode for process in crowd] == [0, 0, 0, 0]
     assert all(len(output.split()) == 25 for output in outputs)
-    with Memory.open(path, model=tiny_embedder) as memory:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         assert memory.threads() == ["p0", "p1", "p2", "p3", "shared"]
         assert memory.verify().problems == ()
         shared = memory.thread("shared").turns()
@@ -114,15 +114,15 @@ def test_four_processes_write_and_read_one_file_at_once(tmp_path, tiny, tiny_emb
             numbers = [int(text.split()[3]) for text in own]
             assert numbers == list(range(1, 25, 2))
         # The same turns in the same order, alone: the same memory.
-        with Memory.open(tmp_path / "alone.db", model=tiny_embedder) as alone:
+        with Memory.open(tmp_path / "alone.db", model=tiny_embedder, preset=preset) as alone:
             for turn in shared:
                 alone.thread("shared").add(turn.role, turn.text)
             hits = alone.thread("shared").search("budget letter", k=30)
         assert memory.thread("shared").search("budget letter", k=30) == hits
 
 
-def test_a_full_disk_is_a_clear_error_and_no_damage(tmp_path, tiny_embedder):
-    with Memory.open(tmp_path / "memory.db", model=tiny_embedder) as memory:
+def test_a_full_disk_is_a_clear_error_and_no_damage(tmp_path, tiny_embedder, preset):
+    with Memory.open(tmp_path / "memory.db", model=tiny_embedder, preset=preset) as memory:
         thread = memory.thread("a")
         thread.add_many(stream(20))
         connection = memory._store._connection
@@ -136,9 +136,11 @@ def test_a_full_disk_is_a_clear_error_and_no_damage(tmp_path, tiny_embedder):
         assert memory.verify().problems == ()
 
 
-def test_a_write_that_the_system_cuts_off_is_an_error_and_no_damage(tmp_path, tiny_embedder):
+def test_a_write_that_the_system_cuts_off_is_an_error_and_no_damage(
+    tmp_path, tiny_embedder, preset
+):
     """The operating system itself refuses to let the file grow."""
-    with Memory.open(tmp_path / "memory.db", model=tiny_embedder) as memory:
+    with Memory.open(tmp_path / "memory.db", model=tiny_embedder, preset=preset) as memory:
         memory.thread("a").add_many(stream(20))
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -175,11 +177,11 @@ except TsimError as error:
 """
 
 
-def test_a_read_only_file_is_a_clear_error_and_no_damage(tmp_path, tiny, tiny_embedder):
+def test_a_read_only_file_is_a_clear_error_and_no_damage(tmp_path, tiny, tiny_embedder, preset):
     directory = tmp_path / "locked"
     directory.mkdir()
     path = directory / "memory.db"
-    with Memory.open(path, model=tiny_embedder) as memory:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         memory.thread("a").add_many(stream(5))
     before = path.read_bytes()
     for parent in (tmp_path, *tmp_path.parents):

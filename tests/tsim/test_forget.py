@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.tsim.test_memory import exported, stream
+from tests.tsim.test_memory import CUTTING, PAPER, exported, stream
 from tsim import Memory, NewTurn
 from tsim.errors import InputError
 
@@ -28,13 +28,14 @@ def secretive(count: int) -> list[NewTurn]:
 
 
 @pytest.fixture
-def memory(tmp_path, tiny_embedder):
-    with Memory.open(tmp_path / "memory.db", model=tiny_embedder) as memory:
+def memory(tmp_path, tiny_embedder, preset):
+    with Memory.open(tmp_path / "memory.db", model=tiny_embedder, preset=preset) as memory:
         for turn in secretive(120):
             memory.thread("a").add(turn.role, turn.text)
         yield memory
 
 
+@CUTTING
 def test_a_forgotten_turn_leaves_no_byte_behind(memory, tmp_path):
     thread = memory.thread("a")
     before = {episode.id: episode for episode in thread.episodes()}
@@ -51,6 +52,7 @@ def test_a_forgotten_turn_leaves_no_byte_behind(memory, tmp_path):
     assert memory.verify().problems == ()
 
 
+@CUTTING
 def test_a_forgotten_episode_and_thread_leave_no_byte_behind(memory, tmp_path):
     thread = memory.thread("a")
     memory.thread("b").add_many(secretive(30))
@@ -67,10 +69,11 @@ def test_a_forgotten_episode_and_thread_leave_no_byte_behind(memory, tmp_path):
     assert len(memory.thread("b").turns()) == 30
 
 
-def test_what_remains_is_what_it_would_be_without_the_turn(tmp_path, tiny_embedder):
+@PAPER
+def test_what_remains_is_what_it_would_be_without_the_turn(tmp_path, tiny_embedder, preset):
     """Forgetting the newest turn of a closed episode equals a summary that never had it."""
     turns = stream(60)
-    with Memory.open(tmp_path / "a.db", model=tiny_embedder) as memory:
+    with Memory.open(tmp_path / "a.db", model=tiny_embedder, preset=preset) as memory:
         thread = memory.thread("a")
         thread.add_many(turns)
         target = thread.episodes()[2]
@@ -83,6 +86,7 @@ def test_what_remains_is_what_it_would_be_without_the_turn(tmp_path, tiny_embedd
         np.testing.assert_array_equal(row.vector, tiny_embedder.embed([text[: 1200 + 19]])[0])
 
 
+@CUTTING
 def test_the_stream_goes_on_after_the_open_episode_is_forgotten(memory):
     thread = memory.thread("a")
     newest = thread.episodes()[-1]
@@ -104,18 +108,19 @@ def test_what_is_not_there_cannot_be_forgotten(memory):
         thread.forget(turn=4)
 
 
+@CUTTING
 @settings(
     deadline=None,
     max_examples=8,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 39)), max_size=12))
+@given(steps=st.lists(st.tuples(st.booleans(), st.integers(0, 39)), max_size=12))
 def test_any_mixture_of_adding_and_forgetting_verifies_and_reopens_equal(
-    tmp_path_factory, tiny_embedder, steps
+    tmp_path_factory, tiny_embedder, steps, preset
 ):
     directory = tmp_path_factory.mktemp("m")
     turns = stream(52, seed=5)
-    with Memory.open(directory / "m.db", model=tiny_embedder) as memory:
+    with Memory.open(directory / "m.db", model=tiny_embedder, preset=preset) as memory:
         thread = memory.thread("a")
         thread.add_many(turns[:40])
         for number, (adding, which) in enumerate(steps):
@@ -126,6 +131,6 @@ def test_any_mixture_of_adding_and_forgetting_verifies_and_reopens_equal(
         assert memory.verify().problems == ()
         content = exported(memory, directory / "x.jsonl")
         hits = thread.search("rule gpu", k=20)
-    with Memory.open(directory / "m.db", model=tiny_embedder) as memory:
+    with Memory.open(directory / "m.db", model=tiny_embedder, preset=preset) as memory:
         assert exported(memory, directory / "y.jsonl") == content
         assert memory.thread("a").search("rule gpu", k=20) == hits

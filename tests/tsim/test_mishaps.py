@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tests.tiny_bert import write_tiny_bert
-from tests.tsim.test_memory import exported, stream
+from tests.tsim.test_memory import CUTTING, PAPER, exported, stream
 from tsim import Memory
 from tsim.embed import OnnxEmbedder
 from tsim.errors import InputError, MismatchError, RemoteError, StoreError
@@ -37,10 +37,10 @@ class Meddling:
 
 
 def test_turns_added_during_a_rebuild_are_kept_and_models_are_never_mixed(
-    tmp_path, tiny_embedder, other
+    tmp_path, tiny_embedder, other, preset
 ):
     path = tmp_path / "memory.db"
-    with Memory.open(path, model=tiny_embedder) as old:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as old:
         old.thread("a").add_many(stream(30))
         added = []
 
@@ -48,7 +48,7 @@ def test_turns_added_during_a_rebuild_are_kept_and_models_are_never_mixed(
             if not added:
                 added.append(old.thread("a").add("user", "budget letter, meanwhile"))
 
-        with Memory.open(path, model=Meddling(other, meddle), rebuild=True) as new:
+        with Memory.open(path, model=Meddling(other, meddle), preset=preset, rebuild=True) as new:
             assert added[0].turn == 30
             assert new.thread("a").turns()[30].text == "budget letter, meanwhile"
             assert new.verify().problems == ()
@@ -59,7 +59,8 @@ def test_turns_added_during_a_rebuild_are_kept_and_models_are_never_mixed(
             assert len(new.thread("a").turns()) == 31
 
 
-def test_a_forget_that_fails_midway_changes_nothing(tmp_path, tiny_embedder):
+@PAPER
+def test_a_forget_that_fails_midway_changes_nothing(tmp_path, tiny_embedder, preset):
     failing = []
 
     def meddle(texts):
@@ -68,7 +69,9 @@ def test_a_forget_that_fails_midway_changes_nothing(tmp_path, tiny_embedder):
             if len(failing) > 2:
                 raise RemoteError("the server went away")
 
-    with Memory.open(tmp_path / "m.db", model=Meddling(tiny_embedder, meddle)) as memory:
+    with Memory.open(
+        tmp_path / "m.db", model=Meddling(tiny_embedder, meddle), preset=preset
+    ) as memory:
         thread = memory.thread("a")
         thread.add_many(stream(60))
         before = exported(memory, tmp_path / "before.jsonl")
@@ -81,18 +84,18 @@ def test_a_forget_that_fails_midway_changes_nothing(tmp_path, tiny_embedder):
         assert memory.verify().problems == ()
 
 
-def test_export_and_verify_see_one_state_while_others_write(tmp_path, tiny_embedder):
+def test_export_and_verify_see_one_state_while_others_write(tmp_path, tiny_embedder, preset):
     path = tmp_path / "m.db"
     stop = threading.Event()
 
     def write():
-        with Memory.open(path, model=tiny_embedder) as memory:
+        with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
             for turn in stream(5000):
                 if stop.is_set():
                     return
                 memory.thread("a").add(turn.role, turn.text)
 
-    with Memory.open(path, model=tiny_embedder) as memory:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         memory.thread("a").add_many(stream(20))
         writer = threading.Thread(target=write)
         writer.start()
@@ -100,7 +103,9 @@ def test_export_and_verify_see_one_state_while_others_write(tmp_path, tiny_embed
             for number in range(8):
                 assert memory.verify().problems == ()
                 memory.export(tmp_path / f"{number}.jsonl")
-                with Memory.open(tmp_path / f"{number}.db", model=tiny_embedder) as copy:
+                with Memory.open(
+                    tmp_path / f"{number}.db", model=tiny_embedder, preset=preset
+                ) as copy:
                     copy.import_(tmp_path / f"{number}.jsonl")
                     assert copy.verify().problems == ()
         finally:
@@ -109,41 +114,41 @@ def test_export_and_verify_see_one_state_while_others_write(tmp_path, tiny_embed
 
 
 @pytest.mark.parametrize("lines", [1, 5, -1])
-def test_an_export_that_was_cut_off_is_not_imported(tmp_path, tiny_embedder, lines):
-    with Memory.open(tmp_path / "a.db", model=tiny_embedder) as memory:
+def test_an_export_that_was_cut_off_is_not_imported(tmp_path, tiny_embedder, lines, preset):
+    with Memory.open(tmp_path / "a.db", model=tiny_embedder, preset=preset) as memory:
         memory.thread("a").add_many(stream(20))
         memory.export(tmp_path / "a.jsonl")
     whole = (tmp_path / "a.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "cut.jsonl").write_text("".join(whole[:lines]))
-    with Memory.open(tmp_path / "b.db", model=tiny_embedder) as memory:
+    with Memory.open(tmp_path / "b.db", model=tiny_embedder, preset=preset) as memory:
         with pytest.raises(InputError, match="no whole export"):
             memory.import_(tmp_path / "cut.jsonl")
         assert memory.threads() == []
 
 
-def test_an_export_that_was_changed_is_not_imported(tmp_path, tiny_embedder):
-    with Memory.open(tmp_path / "a.db", model=tiny_embedder) as memory:
+def test_an_export_that_was_changed_is_not_imported(tmp_path, tiny_embedder, preset):
+    with Memory.open(tmp_path / "a.db", model=tiny_embedder, preset=preset) as memory:
         memory.thread("a").add("user", "one gpu")
         memory.export(tmp_path / "a.jsonl")
     text = (tmp_path / "a.jsonl").read_text().replace("one gpu", "two gpu")
     (tmp_path / "a.jsonl").write_text(text)
     with (
-        Memory.open(tmp_path / "b.db", model=tiny_embedder) as memory,
+        Memory.open(tmp_path / "b.db", model=tiny_embedder, preset=preset) as memory,
         pytest.raises(InputError, match="changed or cut"),
     ):
         memory.import_(tmp_path / "a.jsonl")
 
 
 @pytest.mark.parametrize("where", ["nowhere/x.jsonl", "."])
-def test_paths_that_cannot_be_used_are_named(tmp_path, tiny_embedder, where):
-    with Memory.open(tmp_path / "a.db", model=tiny_embedder) as memory:
+def test_paths_that_cannot_be_used_are_named(tmp_path, tiny_embedder, where, preset):
+    with Memory.open(tmp_path / "a.db", model=tiny_embedder, preset=preset) as memory:
         for work in (memory.export, memory.import_):
             with pytest.raises(InputError, match="cannot be"):
                 work(tmp_path / where)
 
 
-def test_ids_beyond_a_thread_touch_no_other_thread(tmp_path, tiny_embedder):
-    with Memory.open(tmp_path / "a.db", model=tiny_embedder) as memory:
+def test_ids_beyond_a_thread_touch_no_other_thread(tmp_path, tiny_embedder, preset):
+    with Memory.open(tmp_path / "a.db", model=tiny_embedder, preset=preset) as memory:
         for name in ("a", "b"):
             memory.thread(name).add_many(stream(5))
         for wrong in (2**32 + 1, 2**70, -1):
@@ -154,11 +159,11 @@ def test_ids_beyond_a_thread_touch_no_other_thread(tmp_path, tiny_embedder):
 
 
 def test_forgetting_under_a_reader_is_told_and_made_good_later(
-    tmp_path, tiny_embedder, monkeypatch
+    tmp_path, tiny_embedder, monkeypatch, preset
 ):
     monkeypatch.setattr("tsim.store.database.BUSY_SECONDS", 0.2)
     path = tmp_path / "m.db"
-    with Memory.open(path, model=tiny_embedder) as memory:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         thread = memory.thread("a")
         thread.add("user", "xylophone-zebra secret")
         thread.add_many(stream(10))
@@ -174,8 +179,11 @@ def test_forgetting_under_a_reader_is_told_and_made_good_later(
             assert b"xylophone-zebra" not in file.read_bytes()
 
 
-def test_a_thread_without_turns_is_sound_and_its_last_episode_stays_closed(tmp_path, tiny_embedder):
-    with Memory.open(tmp_path / "m.db", model=tiny_embedder) as memory:
+@CUTTING
+def test_a_thread_without_turns_is_sound_and_its_last_episode_stays_closed(
+    tmp_path, tiny_embedder, preset
+):
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder, preset=preset) as memory:
         thread = memory.thread("a")
         thread.add("user", "only one")
         thread.forget(turn=0)
@@ -185,16 +193,17 @@ def test_a_thread_without_turns_is_sound_and_its_last_episode_stays_closed(tmp_p
         assert not thread.episodes()[-1].open
 
 
-def test_damage_to_vectors_is_a_finding_and_a_rebuild_mends_it(tmp_path, tiny_embedder):
+@PAPER
+def test_damage_to_vectors_is_a_finding_and_a_rebuild_mends_it(tmp_path, tiny_embedder, preset):
     path = tmp_path / "m.db"
-    with Memory.open(path, model=tiny_embedder) as memory:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         memory.thread("a").add_many(stream(40))
         whole = exported(memory, tmp_path / "whole.jsonl")
     connection = sqlite3.connect(path)
     with connection:
         connection.execute("UPDATE cluster SET total = zeroblob(256)")
     connection.close()
-    with Memory.open(path, model=tiny_embedder) as memory:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         assert memory.verify().problems
         memory.rebuild()
         assert memory.verify().problems == ()
@@ -203,13 +212,13 @@ def test_damage_to_vectors_is_a_finding_and_a_rebuild_mends_it(tmp_path, tiny_em
     with connection:
         connection.execute("UPDATE turn SET vector = x'00' WHERE key & 3 = 1")
     connection.close()
-    with Memory.open(path, model=tiny_embedder) as memory:
+    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         assert any("different lengths" in problem for problem in memory.verify().problems)
         memory.rebuild()
         assert exported(memory, tmp_path / "again.jsonl") == whole
 
 
-def test_a_database_of_another_program_is_left_alone(tmp_path, tiny_embedder):
+def test_a_database_of_another_program_is_left_alone(tmp_path, tiny_embedder, preset):
     path = tmp_path / "theirs.db"
     connection = sqlite3.connect(path)
     with connection:
@@ -217,20 +226,20 @@ def test_a_database_of_another_program_is_left_alone(tmp_path, tiny_embedder):
     connection.close()
     before = path.read_bytes()
     with pytest.raises(StoreError, match="another program"):
-        Memory.open(path, model=tiny_embedder)
+        Memory.open(path, model=tiny_embedder, preset=preset)
     assert path.read_bytes() == before
 
 
-def test_an_empty_memory_takes_whatever_model_comes_first(tmp_path, tiny_embedder, other):
-    with Memory.open(tmp_path / "m.db", model=tiny_embedder):
+def test_an_empty_memory_takes_whatever_model_comes_first(tmp_path, tiny_embedder, other, preset):
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder, preset=preset):
         pass
-    with Memory.open(tmp_path / "m.db", model=other) as memory:
+    with Memory.open(tmp_path / "m.db", model=other, preset=preset) as memory:
         memory.thread("a").add("user", "bread")
     with pytest.raises(MismatchError):
-        Memory.open(tmp_path / "m.db", model=tiny_embedder)
+        Memory.open(tmp_path / "m.db", model=tiny_embedder, preset=preset)
 
 
-def test_a_chunk_that_fails_says_how_many_turns_are_kept(tmp_path, tiny_embedder):
+def test_a_chunk_that_fails_says_how_many_turns_are_kept(tmp_path, tiny_embedder, preset):
     calls = []
 
     def meddle(texts):
@@ -238,16 +247,18 @@ def test_a_chunk_that_fails_says_how_many_turns_are_kept(tmp_path, tiny_embedder
         if calls.count(512) == 2:
             raise RemoteError("the server went away")
 
-    with Memory.open(tmp_path / "m.db", model=Meddling(tiny_embedder, meddle)) as memory:
+    with Memory.open(
+        tmp_path / "m.db", model=Meddling(tiny_embedder, meddle), preset=preset
+    ) as memory:
         with pytest.raises(RemoteError, match="the first 512 of 1100 turns are kept"):
             memory.thread("a").add_many(stream(1100))
         assert len(memory.thread("a").turns()) == 512
 
 
-def test_a_budget_is_kept_to_the_token(tmp_path, tiny_embedder):
+def test_a_budget_is_kept_to_the_token(tmp_path, tiny_embedder, preset):
     from tsim import tokens
 
-    with Memory.open(tmp_path / "m.db", model=tiny_embedder) as memory:
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder, preset=preset) as memory:
         memory.thread("a").add_many(stream(60))
         for budget in range(1, 200):
             text = memory.thread("a").context("bread", budget=budget)

@@ -78,8 +78,7 @@ class LateEngine:
         self._turn_ids += state.turn_ids
         self._turn_episodes += state.turn_episodes
         self._rows.extend(state.turn_vectors)
-        if state.open_turns:
-            self._last_role = state.open_turns[-1].role
+        self._last_role = state.open_turns[-1].role if state.open_turns else ""
 
     def grow(
         self, turns: Sequence[NewTurn], vectors: Vectors, tools: Tools
@@ -183,8 +182,8 @@ class LateEngine:
 
     def _begins(self, place: int, role: str) -> bool:
         """Tells whether a new topic seems to begin with the newest turn."""
-        if not place:
-            return True
+        if self._turn_episodes[-1:] != [self._counters.episode - 1]:
+            return True  # the first turn, or the newest episode was forgotten
         first = max(0, place - BEFORE)
         odds = log_odds(self.settings.boundary, self._rows.take(range(first, place + 1)))
         alone = role == USER_ROLE == self._last_role

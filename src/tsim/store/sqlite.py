@@ -244,12 +244,13 @@ class SqliteStore(DatabaseFile):
         ]
 
     def _open_turns(self, number: int) -> list[Turn]:
+        """Reads the newest episode, unless it is closed or all of it was forgotten."""
         query = (
             "SELECT key, role, at, text FROM turn WHERE key >> 32 = ?1 AND episode = "
-            "(SELECT key - (?1 << 32) FROM episode WHERE key BETWEEN ?2 AND ?3 AND vector IS NULL "
-            "ORDER BY key DESC LIMIT 1) ORDER BY key"
+            "(SELECT next_episode - 1 FROM thread JOIN episode ON key = (?1 << 32) + next_episode "
+            "- 1 WHERE id = ?1 AND vector IS NULL) ORDER BY key"
         )
-        return [turn_of(*row) for row in self._rows(query, (number, *span_of(number, 0)))]
+        return [turn_of(*row) for row in self._rows(query, (number,))]
 
     def _write(self, thread: str, changes: Changes, counters: Counters) -> None:
         execute, many = self._connection.execute, self._connection.executemany

@@ -31,15 +31,21 @@ LINES = "\n".join(
 )
 
 
-def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path):
+def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path, preset):
     (tmp_path / "chat.jsonl").write_text(LINES)
-    receipts = json.loads(tsim("add", "chat.jsonl", "--json").stdout)
+    receipts = json.loads(tsim("add", "chat.jsonl", "--json", "--preset", preset.name).stdout)
     assert [receipt["turn"] for receipt in receipts] == list(range(24))
 
     hits = json.loads(tsim("search", "budget rule 3", "-k", "2", "--json").stdout)
-    assert len(hits) == 2
-    assert hits[0]["score"] >= hits[1]["score"]
-    assert {"raw", "summary", "cluster", "expansion", "evidence"} <= hits[0]["why"].keys()
+    assert 1 <= len(hits) <= 2
+    assert hits[0]["score"] >= hits[-1]["score"]
+    reasons = {
+        "official": {"raw", "summary", "cluster", "expansion", "evidence"},
+        "late": {"anchor", "dense", "lexical", "words", "opens", "closes", "evidence"},
+    }
+    assert reasons[preset.name] <= hits[0]["why"].keys()
+    assert hits[0]["turns"]
+    assert "the budget rule" in tsim("search", "budget rule 3").stdout
 
     assert "user: the budget rule" in tsim("context", "budget", "--budget", "200").stdout
     episodes = json.loads(tsim("episodes", "--json").stdout)
@@ -59,7 +65,10 @@ def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path):
 
 def test_turns_come_from_stdin_too(tsim):
     assert tsim("add", "-", "--thread", "b", stdin=LINES).returncode == 0
-    assert len(json.loads(tsim("episodes", "--thread", "b", "--json").stdout)) > 1
+    assert len(json.loads(tsim("episodes", "--thread", "b", "--json").stdout)) >= 1
+    anew = tsim("episodes", "--thread", "b", "--threshold", "0", "--json")
+    assert len(json.loads(anew.stdout)) == 24
+    assert tsim("episodes", "--thread", "b", "--threshold", "7").returncode == 1
 
 
 @pytest.mark.parametrize(
