@@ -59,7 +59,7 @@ def test_a_turn_is_found_the_moment_add_returns(memory):
     for number, turn in enumerate(stream(40)):
         receipt = thread.add(turn.role, turn.text, at=turn.at)
         assert receipt.turn == number
-        hits = thread.search(turn.text, k=100)
+        hits = thread.search(turn.text, k=100, budget=100_000)
         (own,) = [hit for hit in hits if number in [shown.id for shown in hit.turns]]
         if isinstance(own.why, Why):
             found = {e.id: e.similarity for e in own.why.evidence if e.term is Term.RAW}

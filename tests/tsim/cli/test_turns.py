@@ -52,7 +52,9 @@ def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path, pre
     assert sum(len(episode["turns"]) for episode in episodes) == 24
 
     assert tsim("export", "out.jsonl").returncode == 0
-    assert tsim("import", "out.jsonl", "--memory", "copy.db").returncode == 0
+    assert (
+        tsim("import", "out.jsonl", "--memory", "copy.db", "--preset", preset.name).returncode == 0
+    )
     assert tsim("export", "again.jsonl", "--memory", "copy.db").returncode == 0
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
 
