@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from tsim.engine import Engine, EpisodeEngine, EpisodeSettings, LateEngine, LateSettings
 from tsim.errors import InputError
 from tsim.rank import RankSettings, SpanSettings
-from tsim.segment import ConfidenceSettings, DriftSettings
+from tsim.segment import ConfidenceSettings, DriftSettings, LinkSettings
 from tsim.state import ThreadState
 from tsim.types import Hit
 
@@ -83,6 +83,21 @@ LATE = Preset(
     name="late",
     settings=LateSettings(
         boundary=ConfidenceSettings(base=-0.43, sides=5.2, drift=2.2, speaker=2.0, cut=0.25),
+        links=LinkSettings(
+            plain=0.05,
+            lags=14,
+            link=1.0,
+            turn=4.0,
+            lane=10.0,
+            ground=0.1,
+            decay=0.7,
+            opens=-1.5,
+            starts=-5.0,
+            ends=-1.5,
+            rounds=3,
+            sweeps=10,
+            learning=12,
+        ),
         span=SpanSettings(
             width=6,
             power=2.0,
@@ -91,6 +106,10 @@ LATE = Preset(
             around=0.5,
             sharp=2.0,
             fade=400.0,
+            anchors=40,
+            reach=40,
+            trust=0.2,
+            own=2.0,
             long=60,
             skip=3,
             budget=1100,

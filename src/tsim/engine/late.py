@@ -11,13 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tsim import tokens
 from tsim.assemble import line
 from tsim.engine.protocol import Found, Query, Tools
 from tsim.index import Postings, Rows, Windows
-from tsim.rank import SpanSettings, Values, gather, pack, relevance, values, weigh
-from tsim.segment import AFTER, BEFORE, ConfidenceSettings, confidence, confidences, log_odds
+from tsim.rank import SpanSettings, Values, gather, inherited, pack, relevance, values, weigh
+from tsim.segment import (
+    AFTER,
+    BEFORE,
+    ConfidenceSettings,
+    Links,
+    LinkSettings,
+    confidence,
+    confidences,
+    interleaved,
+    log_odds,
+    members,
+    replies,
+)
 from tsim.state import Changes, Counters, EpisodeRow, ThreadState, TurnRow
 from tsim.types import (
     USER_ROLE,
@@ -32,6 +45,9 @@ from tsim.types import (
 from tsim.vectors import Vector, Vectors, best
 
 STEP = 1024
+# Turns of a stretch in which links are sought, and turns it sees to either side.
+STRETCH, MARGIN = 112, 40
+TINY = 1e-9
 # Windows that a view is said to lead to.
 SHOWN = 12
 
@@ -41,6 +57,7 @@ class LateSettings:
     """All constants of the method."""
 
     boundary: ConfidenceSettings
+    links: LinkSettings
     span: SpanSettings
 
 
@@ -59,6 +76,7 @@ class LateEngine:
         self._users = bytearray()
         self._odds = array("f")
         self._last_role = ""
+        self._stretches: list[_Stretch] = []
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
 
     @property
@@ -88,11 +106,10 @@ class LateEngine:
         receipts: list[Receipt] = []
         begun: list[EpisodeRow] = []
         indexed = len(self._postings) == len(self._turn_ids)
-        first = len(self._rows)
-        self._rows.extend(vectors)
-        for place, (new, vector) in enumerate(zip(turns, vectors, strict=True), first):
+        odds = self._arriving(vectors)
+        for new, vector, z in zip(turns, vectors, odds, strict=True):
             closed = None
-            if self._begins(place, new.role):
+            if self._begins(new.role, float(z)):
                 closed = self._turn_episodes[-1] if self._turn_episodes else None
                 begun.append(EpisodeRow(id=self._counters.episode, vector=None))
                 self._counters = replace(self._counters, episode=self._counters.episode + 1)
@@ -121,6 +138,7 @@ class LateEngine:
         asked = self._ask(query)
         words = np.frombuffer(self._words, dtype=np.uint32)
         worth = values(settings, asked.relevant, self._confidences(), words)
+        self._follow(asked, words, worth)
         chosen = pack(
             worth,
             words,
@@ -180,15 +198,21 @@ class LateEngine:
             rebuilt_episodes=tuple(episode for episode in touched if episode in left),
         )
 
-    def _begins(self, place: int, role: str) -> bool:
+    def _arriving(self, vectors: Vectors) -> Vector:
+        """Takes in vectors; returns the odds of the gap before each, as it looks on arrival."""
+        first = len(self._rows)
+        self._rows.extend(vectors)
+        low = max(0, first - BEFORE)
+        rows = self._rows.take(np.arange(low, len(self._rows)))
+        return log_odds(self.settings.boundary, rows, arrived=False)[first - low :]
+
+    def _begins(self, role: str, odds: float) -> bool:
         """Tells whether a new topic seems to begin with the newest turn."""
         if self._turn_episodes[-1:] != [self._counters.episode - 1]:
             return True  # the first turn, or the newest episode was forgotten
-        first = max(0, place - BEFORE)
-        odds = log_odds(self.settings.boundary, self._rows.take(range(first, place + 1)))
         alone = role == USER_ROLE == self._last_role
         settings = self.settings.boundary
-        return confidence(settings, float(odds[-1]), alone=alone) >= settings.cut
+        return confidence(settings, odds, alone=alone) >= settings.cut
 
     def _index(self, tools: Tools) -> None:
         """Catches up with what was added since the last search."""
@@ -206,6 +230,7 @@ class LateEngine:
             rows = self._rows.take(np.arange(low, high))
             odds = log_odds(self.settings.boundary, rows)[first - low : last - low]
             self._odds.frombytes(odds.tobytes())
+        self._look_at_stretches()
 
     def _read(self, turn: Turn) -> None:
         self._postings.append(turn.text)
@@ -222,7 +247,67 @@ class LateEngine:
         own = similar + share * self._postings.coverage(weights)
         windows = self._windows.scores(similar) + share * self._postings.coverage(weights, width)
         relevant = relevance(settings, own, windows)
-        return _Asked(similar=similar, weights=weights, relevant=relevant)
+        return _Asked(similar=similar, weights=weights, own=own, relevant=relevant)
+
+    def _follow(self, asked: "_Asked", words: npt.NDArray[np.uint32], worth: Values) -> None:
+        """Raises the worth of turns whose interleaved conversation the question points to."""
+        mixed = self._mixed()
+        if not mixed.any():
+            return
+        settings = self.settings.span
+        worth[mixed] = 0  # along the stream, nothing is inherited there
+        places = best(asked.relevant, settings.anchors)
+        anchors = [place for place in places if mixed[place]]
+        if not anchors:
+            return
+        around = np.add.outer(np.array(anchors), np.arange(-settings.reach, settings.reach + 1))
+        inside = (around >= 0) & (around < len(worth))
+        at = np.where(inside, around, 0)
+        share = asked.relevant[anchors].astype(np.float64) / max(float(asked.relevant.max()), TINY)
+        own = asked.own[at].astype(np.float64) / max(float(asked.own.max()), TINY)
+        links = self._links(around, inside)
+        member = np.where(inside, members(links, settings.reach), 0)
+        found = inherited(settings, share, member, words[at].astype(np.float64), own)
+        np.maximum.at(worth, at[inside], found[inside])
+
+    def _links(self, around: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]) -> Links:
+        """The links of the turns around anchors; none where the stream is plain."""
+        out = np.zeros((*around.shape, self.settings.links.lags))
+        numbers = np.where(inside, around // STRETCH, -1)
+        for number in np.unique(numbers[inside]).tolist():
+            if self._stretches[number].mixed:
+                there = numbers == number
+                out[there] = self._stretch_links(number)[around[there] - number * STRETCH]
+        return out
+
+    def _mixed(self) -> npt.NDArray[np.bool_]:
+        """Tells of each turn whether conversations run through each other around it."""
+        flags = np.array([stretch.mixed for stretch in self._stretches], dtype=np.bool_)
+        return np.repeat(flags, STRETCH)[: len(self._turn_ids)]
+
+    def _look_at_stretches(self) -> None:
+        """Tells plain stretches from others; a stretch is settled when the turns it sees are."""
+        count = len(self._turn_ids)
+        while self._stretches and self._stretches[-1].high != self._stretches[-1].most:
+            self._stretches.pop()
+        for number in range(len(self._stretches), -(-count // STRETCH)):
+            low = max(0, number * STRETCH - MARGIN)
+            most = (number + 1) * STRETCH + MARGIN
+            high = min(count, most)
+            mixed = interleaved(self.settings.links, self._rows.take(np.arange(low, high)))
+            self._stretches.append(_Stretch(low=low, high=high, most=most, mixed=mixed))
+
+    def _stretch_links(self, number: int) -> Links:
+        """The links of one stretch of turns, found when first asked for."""
+        stretch = self._stretches[number]
+        links = stretch.links
+        if links is None:
+            rows = self._rows.take(np.arange(stretch.low, stretch.high))
+            users = np.frombuffer(self._users, dtype=np.bool_)[stretch.low : stretch.high]
+            first = number * STRETCH - stretch.low
+            links = replies(self.settings.links, rows, users)[first : first + STRETCH]
+            self._stretches[number] = replace(stretch, links=links)
+        return links
 
     def _confidences(self) -> Values:
         users = np.frombuffer(self._users, dtype=np.bool_)
@@ -265,9 +350,36 @@ class LateEngine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Stretch:
+    """Some turns in a row: what it sees of the thread, and what it will see at most.
+
+    Attributes:
+        low: The first turn it sees.
+        high: The turn after the last.
+        most: The same, once they have all come.
+        mixed: Whether conversations run through each other here.
+        links: Who answers whom, once somebody asked.
+    """
+
+    low: int
+    high: int
+    most: int
+    mixed: bool
+    links: Links | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Asked:
-    """A question against every turn: cosines, the weights of its words, and both together."""
+    """A question against every turn.
+
+    Attributes:
+        similar: Cosines.
+        weights: What the question's words weigh.
+        own: Cosine and words together.
+        relevant: The same with the best window around.
+    """
 
     similar: Vector
     weights: dict[str, float]
+    own: Vector
     relevant: Vector

@@ -3,7 +3,7 @@
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.packing import gather, pack
 from tsim.rank.question import names, weigh
-from tsim.rank.spans import SpanSettings, Values, relevance, values
+from tsim.rank.spans import SpanSettings, Values, inherited, relevance, values
 
 __all__ = [
     "ClusterHit",
@@ -14,6 +14,7 @@ __all__ = [
     "Values",
     "ViewHit",
     "gather",
+    "inherited",
     "names",
     "pack",
     "rank",

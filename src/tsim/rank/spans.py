@@ -6,6 +6,12 @@
     value(t) = max over turns a of  (r(a) / max r) ^ sharp · Π keep(g)   over the steps from a to t
     keep(g)  = (1 - confidence(g)) · exp(-length / fade)
 
+Where conversations are interleaved (`tsim.segment.links`), a turn inherits along its conversation
+instead:
+
+    value(t) = max over turns a of  (r(a) / max r) ^ sharp · member(t; a) ^ trust · exp(-length of
+               the conversation from a to t / fade) · (1 + own · own(t) / max own) / (1 + own)
+
 A turn is worth what the question finds in it, or what it inherits from a turn nearby: less with
 every gap where the stream seems to turn to something else, and with every word in between. Edges
 follow from the boundary evidence, and nothing is cut in advance.
@@ -36,6 +42,10 @@ class SpanSettings:
         around: Weight of the best window around a turn.
         sharp: How much less a weaker turn is worth: the power of its share of the best.
         fade: Words over which what a turn inherits falls to 1/e.
+        anchors: Turns from which others inherit where conversations are interleaved.
+        reach: Turns to either side among which a conversation is followed there.
+        trust: How much membership counts there: its power.
+        own: How much a turn's own relevance adds to what it inherits there.
         long: Words after which a turn's length counts against it: more words say no more.
         skip: Turns that may be missing inside a span.
         budget: Tokens, where the caller does not say.
@@ -48,6 +58,10 @@ class SpanSettings:
     around: float
     sharp: float
     fade: float
+    anchors: int
+    reach: int
+    trust: float
+    own: float
     long: int
     skip: int
     budget: int
@@ -83,6 +97,31 @@ def values(
     behind = np.append(gaps[1:], 0.0) - fades
     back = _carried(start[::-1], behind[::-1])[::-1]
     out: Values = np.exp(np.maximum(onward, back))
+    return out
+
+
+def inherited(
+    settings: SpanSettings, share: Values, member: Values, words: Values, own: Values
+) -> Values:
+    """Returns the value of each turn around some anchors, along the anchor's conversation.
+
+    Args:
+        settings: Constants.
+        share: r of each anchor over the best r.
+        member: How likely each turn around an anchor belongs to its conversation, a row an anchor.
+        words: The lengths of those turns.
+        own: Their own scores over the best one.
+    """
+    reach = settings.reach
+    said = member * words
+    said[:, reach] = 0
+    between = np.empty_like(said)
+    between[:, reach:] = np.cumsum(said[:, reach:], axis=1)
+    between[:, : reach + 1] = np.cumsum(said[:, reach::-1], axis=1)[:, ::-1]
+    start = np.clip(share, LEAST, None) ** settings.sharp
+    trusted = np.where(member > LEAST, member, 0) ** settings.trust
+    out: Values = start[:, None] * trusted * np.exp(-between / settings.fade)
+    out *= (1 + settings.own * np.clip(own, 0, None)) / (1 + settings.own)
     return out
 
 

@@ -10,6 +10,7 @@ from tsim.segment.confidence import (
     log_odds,
 )
 from tsim.segment.drift import Buffer, DriftSettings, Step, advance, refill
+from tsim.segment.links import Links, LinkSettings, interleaved, members, replies
 
 __all__ = [
     "AFTER",
@@ -17,11 +18,16 @@ __all__ = [
     "Buffer",
     "ConfidenceSettings",
     "DriftSettings",
+    "LinkSettings",
+    "Links",
     "Step",
     "advance",
     "confidence",
     "confidences",
     "cosines",
+    "interleaved",
     "log_odds",
+    "members",
     "refill",
+    "replies",
 ]

@@ -33,10 +33,17 @@ class ConfidenceSettings:
     cut: float
 
 
-def log_odds(settings: ConfidenceSettings, vectors: Vectors) -> Vector:
-    """Returns z of the gap before each row, but for the speakers."""
+def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, arrived: bool = True) -> Vector:
+    """Returns z of the gap before each row, but for the speakers.
+
+    Args:
+        settings: Constants.
+        vectors: Turns in order.
+        arrived: Whether the turn behind each had arrived; False gives each gap as it looked when
+            its own turn came.
+    """
     near = _back(vectors, 2) + _back(vectors, 1)
-    ahead = vectors + _back(vectors, -1)
+    ahead = vectors + _back(vectors, -1) if arrived else vectors
     far = _back(vectors, 4) + _back(vectors, 3) + near
     out: Vector = (
         settings.base

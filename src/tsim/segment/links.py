@@ -1,0 +1,183 @@
+"""Who answers whom, where conversations run through each other.
+
+In an ordinary stream the next turn mostly goes on with the last one. Where several conversations
+are interleaved it does not, and gaps tell nothing; but a turn still answers one earlier turn, of
+another speaker, and is answered at most once. So stretches of the stream are asked whether
+neighbours are any more alike than turns further apart; where they are not, the links between turns
+are estimated:
+
+    weight(j, i) = exp(link + turn · (cos(x_j, x_i) - ground) + lane · cos(past lane of i, future
+                   lane of j)) · P(lag j - i)
+
+and their marginals under "each answers at most one and is answered at most once" come from belief
+propagation on that matching. A lane's vector gathers what is linked, three links deep; lanes and
+links are made anew from each other a few times. P(lag) is learned from the stretch itself.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tsim.vectors import Vectors
+
+Links: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+# Lags at which turns of a plain stream have nothing more to do with each other.
+APART = range(8, 15)
+FAR = 60
+SOME = 0.5
+TINY = 1e-30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSettings:
+    """Constants of the model.
+
+    Attributes:
+        plain: How much more alike neighbours must be than turns apart, for a stretch to be plain.
+        lags: A turn answers one of so many turns before it.
+        link: Log weight of a link at ground.
+        turn: Weight of the likeness of two turns.
+        lane: Weight of the likeness of what leads to one and what follows from the other.
+        ground: Cosine of turns that have nothing to do with each other.
+        decay: What a lane's vector keeps a link further on.
+        opens: Log weight of a user's turn that answers none.
+        starts: The same of anybody else's.
+        ends: Log weight of a turn that is not answered.
+        rounds: How often lanes and links are made from each other.
+        sweeps: Rounds of belief propagation.
+        learning: Rounds in which P(lag) is learned.
+    """
+
+    plain: float
+    lags: int
+    link: float
+    turn: float
+    lane: float
+    ground: float
+    decay: float
+    opens: float
+    starts: float
+    ends: float
+    rounds: int
+    sweeps: int
+    learning: int
+
+
+def interleaved(settings: LinkSettings, vectors: Vectors) -> bool:
+    """Tells whether neighbours in a stretch are hardly more alike than turns further apart."""
+    if len(vectors) < 2 * APART.stop:
+        return False
+    near = float(np.vecdot(vectors[1:], vectors[:-1]).mean())
+    apart = [float(np.vecdot(vectors[lag:], vectors[:-lag]).mean()) for lag in APART]
+    return near - sum(apart) / len(apart) < settings.plain
+
+
+def replies(settings: LinkSettings, vectors: Vectors, users: Flags) -> Links:
+    """Returns P[j, k - 1]: how likely turn j of a stretch answers the turn k before it."""
+    gram = (vectors @ vectors.T).astype(np.float64)
+    possible = _possible(users, settings.lags)
+    opens = np.exp(np.where(users, settings.opens, settings.starts))
+    alike = _band(gram, settings.lags) - settings.ground
+    score = (settings.turn + settings.lane / 2) * alike
+    lags = _lag_prior(settings, score, possible, opens)
+    for _ in range(settings.rounds):
+        found = _matched(settings, score, possible, opens, lags)
+        score = settings.turn * alike + settings.lane * _lanes_alike(settings, gram, found)
+    return _matched(settings, score, possible, opens, lags)
+
+
+def members(links: Links, reach: int) -> Links:
+    """Returns how likely each turn around some anchors belongs to the anchor's conversation.
+
+    Args:
+        links: One block for each anchor: P of the turns from `reach` before it to `reach` after.
+        reach: Turns to either side.
+
+    Returns:
+        One row for each anchor, from `reach` before it to `reach` after; 1 for itself.
+    """
+    anchors, _, lags = links.shape
+    centre = reach + lags
+    onward = np.zeros((anchors, 2 * centre + 1))
+    onward[:, centre] = 1
+    back = onward.copy()
+    steps = np.arange(1, lags + 1)
+    for far in range(1, reach + 1):
+        at = centre + far
+        onward[:, at] = (links[:, reach + far] * onward[:, at - lags : at][:, ::-1]).sum(1)
+        at = centre - far
+        # A turn before is a member if a member after it answers it.
+        rows = np.minimum(reach - far + steps, 2 * reach)
+        back[:, at] = (links[:, rows, steps - 1] * back[:, at + 1 : at + lags + 1]).sum(1)
+    onward[:, :centre] = back[:, :centre]
+    return np.minimum(onward[:, lags : lags + 2 * reach + 1], 1)
+
+
+def _lag_prior(
+    settings: LinkSettings, score: Links, possible: Flags, opens: Links
+) -> npt.NDArray[np.float64]:
+    lags = np.full(settings.lags, 1 / settings.lags)
+    for _ in range(settings.learning):
+        lags = _matched(settings, score, possible, opens, lags).sum(0) + SOME
+        lags /= lags.sum()
+    return lags
+
+
+def _matched(
+    settings: LinkSettings,
+    score: Links,
+    possible: Flags,
+    opens: Links,
+    lags: npt.NDArray[np.float64],
+) -> Links:
+    """Marginals of the matching, by belief propagation between turns and those they answer."""
+    weight = np.where(possible, np.exp(score + settings.link) * lags, 0)
+    count, width = weight.shape
+    earlier = np.clip(np.arange(count)[:, None] - np.arange(1, width + 1), 0, None)
+    ends = math.exp(settings.ends)
+    up = down = weight
+    for _ in range(settings.sweeps):
+        down = weight / (opens[:, None] + up.sum(1, keepdims=True) - up)
+        asked = np.zeros(count)
+        for lag in range(1, min(width, count - 1) + 1):
+            asked[: count - lag] += down[lag:, lag - 1]
+        up = weight / (ends + np.maximum(asked[earlier] - down, 0))
+    odds = down * up / np.maximum(weight, TINY)
+    return np.where(weight > 0, odds / (1 + odds), 0)
+
+
+def _lanes_alike(settings: LinkSettings, gram: Links, found: Links) -> Links:
+    """Cosine of what leads to each earlier turn and what follows from each later one."""
+    count, width = found.shape
+    linked = np.zeros((count, count))
+    for lag in range(1, min(width, count - 1) + 1):
+        later = np.arange(lag, count)
+        linked[later, later - lag] = settings.decay * found[lag:, lag - 1]
+    same = np.eye(count)
+    past = same + linked @ (same + linked @ (same + linked))
+    led, followed = past @ gram, past.T @ gram
+    across = led @ past
+    lengths = np.sqrt(np.maximum(np.einsum("ij,ij->i", led, past), TINY))
+    others = np.sqrt(np.maximum(np.einsum("ij,ij->i", followed, past.T), TINY))
+    across /= lengths[:, None] * others[None, :]
+    apart = np.triu(np.ones((count, count), dtype=np.bool_), min(FAR, count // 2))
+    return _band(across, width) - float(across[apart].mean())
+
+
+def _band(square: Links, width: int) -> Links:
+    """Returns B[j, k - 1] = square[j - k, j]."""
+    out = np.zeros((len(square), width))
+    for lag in range(1, min(width, len(square) - 1) + 1):
+        out[lag:, lag - 1] = np.diagonal(square, lag)
+    return out
+
+
+def _possible(users: Flags, width: int) -> Flags:
+    """A turn answers an earlier one of another speaker."""
+    earlier = np.arange(len(users))[:, None] - np.arange(1, width + 1)
+    out: Flags = (earlier >= 0) & (users[np.clip(earlier, 0, None)] != users[:, None])
+    return out
