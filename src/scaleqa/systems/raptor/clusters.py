@@ -51,8 +51,13 @@ def soft_clusters(vectors: Vectors, seed: int) -> list[Cluster]:
     """Groups vectors into clusters that may overlap; returns the places in each, in order."""
     if len(vectors) < FEWEST:
         return [tuple(range(len(vectors)))]
+    # Loaded first: a limit holds for the libraries that are there when it is set.
+    import sklearn.mixture  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
     found: dict[Cluster, None] = {}
-    with _ONE_AT_A_TIME, warnings.catch_warnings():
+    # Mixtures of a few hundred points gain nothing from threads, which wait for each other.
+    with _ONE_AT_A_TIME, threadpool_limits(1), warnings.catch_warnings():
         # Both libraries warn of what is expected here: a neighbour graph in several parts, a
         # mixture that has not quite converged and is judged by its BIC like any other.
         warnings.simplefilter("ignore")
