@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Asked, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
+from tsim import tokens
 
 
 class ZeroShot(FlatSystem):
@@ -26,7 +27,7 @@ class FullContext(FlatSystem):
     def retrieve(self, asked: Asked) -> Retrieved:
         """Takes turns from the newest back until the cap, in the thread's order."""
         kept: list[int] = []
-        left = self._cap or None
+        left = tokens.words_within(self._cap) if self._cap else None
         for turn in reversed(self.turns):
             price = self.cost([turn])
             if left is not None:

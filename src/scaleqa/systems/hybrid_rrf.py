@@ -7,6 +7,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
+from tsim import tokens
 from tsim.index import Postings, Rows
 from tsim.vectors import best
 
@@ -51,7 +52,7 @@ class HybridRrf(FlatSystem):
         fused = fuse([best(dense, self._depth), found])
         units: list[Unit] = []
         taken: set[int] = set()
-        left = self._cap
+        left = tokens.words_within(self._cap)
         for place in sorted(fused, key=lambda p: (-fused[p], p)):
             low = max(0, place - self._neighbours)
             around = range(low, min(len(self._ids), place + self._neighbours + 1))

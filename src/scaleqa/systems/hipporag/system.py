@@ -89,7 +89,7 @@ class HippoRag(FlatSystem):
     def _pack(self, scores: Floats) -> list[Unit]:
         """The best passages, ties by place; one too long for what is left is passed over."""
         units: list[Unit] = []
-        left = self._cap
+        left = tokens.words_within(self._cap)
         for place in np.lexsort((np.arange(len(scores)), -scores)):
             if len(units) == self._k or scores[place] <= 0:
                 break
