@@ -1,53 +1,151 @@
-"""Every system passes one suite; each then shows what it is for on a small thread."""
+"""Every system passes one suite; each then shows what it is for on a small thread.
 
+The suite's thread is long enough for a tree of summaries, an evicted queue and closed episodes. Its
+embedder has ten dimensions, which need no reducing before they are clustered.
+"""
+
+import hashlib
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from scaleqa.backends import open_backend
 from scaleqa.errors import DataError
 from scaleqa.evaluate import diagnose
+from scaleqa.evaluate.loop import LoopSettings, run_package
+from scaleqa.evaluate.metrics import score
 from scaleqa.packages import StreamTurn, build
+from scaleqa.prompts import template
 from scaleqa.systems import Asked, Exchange, Tools, open_system, system_names
+from scaleqa.systems.registry import GROUP
 from scaleqa.systems.summarise import summarise
 from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+from tsim import tokens, vectors
 
-THREAD = [
-    "the rule says one gpu only",
-    "bread and train",
-    "for new projects",
-    "budget letter budget letter",
-    "train the bread",
-    "only one letter",
-    "the gpu rule",
-    "projects says new",
-] * 6
+ROOT = Path(__file__).parents[2]
+TURNS = 400
+TOPICS = (
+    ("gpu", "project", "team"),
+    ("bread", "oven", "baker"),
+    ("train", "ticket", "platform"),
+    ("budget", "letter", "invoice"),
+    ("garden", "hedge", "neighbour"),
+)
+SAYINGS = (
+    "Which rule holds for the {0}?",
+    "The rule says only one {0} for a new {1}.",
+    "I prefer the old {1}, as the {2} knows.",
+    "Then the {2} takes the {0} to the {1}.",
+    "The {1} was late again!",
+    "Thanks, I never asked the {2} before.",
+    "The {0} and the {1} need a budget.",
+)
 
 
-def thread(texts=THREAD, start=0):
+def saying(number):
+    """Topics come in blocks of eight turns; the number makes a text the only one of its kind."""
+    topic = TOPICS[number // 8 % len(TOPICS)]
+    return f"{SAYINGS[number % len(SAYINGS)].format(*topic)} ({number})"
+
+
+def thread(texts, start=0):
     return [
-        StreamTurn(id=start + n, role=("user", "model")[n % 2], text=f"{text} {start + n}")
+        StreamTurn(id=start + n, role=("user", "model")[n % 2], text=text)
         for n, text in enumerate(texts)
     ]
 
 
-ASKED = Asked(id="q1", question="which gpu rule?", options=dict.fromkeys("ABCD", "x"))
+def pair(number):
+    """An exchange about something that the thread knows nothing of."""
+    said = f"Which stripes has the zebra of Nakuru? ({number})"
+    answer = "ANSWER: A. RATIONALE: each zebra of Nakuru has brown stripes, and the zebra keeps its"
+    return tuple(thread([said, f"{answer} stripes in Nakuru. ({number + 1})"], number))
+
+
+def ask(question, name="q1"):
+    return Asked(id=name, question=question, options=dict.fromkeys("ABCD", "x"))
+
+
+THREAD = thread([saying(number) for number in range(TURNS)])
+ASKED = ask("Which rule holds for the gpu?")
+REQUESTS = [ASKED, ask("Who takes the ticket to the platform?", "q2"), ask("yes", "q3")]
 NAMES = [name for name in system_names() if name != "oracle"]
+# How to hold each system's context short: its options, then the most tokens and units they allow.
+LIMITS = {
+    "fixed_window": ("size=40,k=3", None, 3),
+    "full_context": ("cap=300", 300, None),
+    "hipporag": ("chunk=60,k=4,cap=300", 300, 4),
+    "hybrid_rrf": ("cap=300", 300, None),
+    "memgpt": ("window=500,budget=200", 500, None),
+    "raptor": ("budget=300", 300, None),
+    "standard_rag": ("k=3", None, 3),
+    "tsim": ("k=4,budget=300", 300, 4),
+    "tsim_late": ("budget=300", 300, None),
+    "tuned_hybrid": ("cap=300", 300, None),
+    "zero_shot": ("", 0, 0),
+}
+
+
+class WordEmbedder:
+    """Each word points somewhere of its own, a text where its words do together."""
+
+    identity = "words"
+    dimension = 10
+
+    def embed(self, texts):
+        sums = [rows.sum(axis=0) for rows in self.token_vectors(texts)]
+        return vectors.unit(np.array(sums).reshape(len(texts), self.dimension))
+
+    def embed_query(self, text):
+        return self.embed([text])[0]
+
+    def token_vectors(self, texts):
+        return [np.stack([direction(word) for word in text.lower().split()]) for text in texts]
+
+
+@cache
+def direction(word):
+    seed = int.from_bytes(hashlib.sha256(word.strip("().,?!:").encode()).digest()[:4], "big")
+    return np.random.default_rng(seed).normal(size=WordEmbedder.dimension).astype(np.float32)
+
+
+class Untouchable(Mapping):
+    """Truth that fails whoever looks at it."""
+
+    def __getitem__(self, key):
+        raise AssertionError(f"looked up the evidence of {key}")
+
+    def __iter__(self):
+        raise AssertionError("went through the evidence")
+
+    def __len__(self):
+        raise AssertionError("counted the evidence")
 
 
 @pytest.fixture
-def tools(tiny_embedder):
-    return Tools(embedder=tiny_embedder, truth={"q1": (3, 5)})
+def tools():
+    return Tools(embedder=WordEmbedder(), truth={"q1": (3, 5)})
 
 
 @pytest.fixture(params=NAMES)
-def opened(request, tools):
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def opened(name, tools):
     systems = []
 
-    def make():
-        systems.append(open_system(request.param, tools))
+    def make(options="", using=tools):
+        systems.append(open_system(f"{name}:{options}" if options else name, using))
         return systems[-1]
 
     yield make
@@ -55,72 +153,187 @@ def opened(request, tools):
         system.close()
 
 
-def test_turns_found_are_turns_that_were_told(opened):
+def answers(system):
+    return [system.retrieve(asked) for asked in REQUESTS]
+
+
+def line(turn):
+    return f"{turn.role}: {turn.text}"
+
+
+def test_what_is_shown_was_told_and_stands_in_the_context(opened):
     system = opened()
-    system.ingest(thread())
-    found = system.retrieve(ASKED)
-    told = set(range(len(THREAD)))
-    assert found.shown <= told
-    assert {turn for unit in found.units for turn in unit.turns} <= told
-    for turn in found.shown:
-        assert THREAD[turn] in found.context
+    system.ingest(THREAD)
+    for found in answers(system):
+        assert found.shown <= set(range(TURNS))
+        assert {turn for unit in found.units for turn in unit.turns} <= set(range(TURNS))
+        assert all(THREAD[turn].text in found.context for turn in found.shown)
 
 
-def test_the_same_thread_gives_the_same_answer_in_any_pieces(opened):
-    whole, pieces = opened(), opened()
-    whole.ingest(thread())
-    for turn in thread():
-        pieces.ingest([turn])
-    assert pieces.retrieve(ASKED) == whole.retrieve(ASKED)
-    assert whole.retrieve(ASKED) == whole.retrieve(ASKED)
+def test_the_same_thread_gives_the_same_answers_in_any_pieces_whatever_was_asked_before(opened):
+    whole, single, mixed = opened(), opened(), opened()
+    whole.ingest(THREAD)
+    for turn in THREAD:
+        single.ingest([turn])
+    start = 0
+    for size in (1, 20, 0, 2, 100, 77, 150, 50):
+        mixed.ingest(THREAD[start : start + size])
+        start += size
+        mixed.retrieve(REQUESTS[1])
+    assert start == TURNS
+    assert answers(single) == answers(mixed) == answers(whole)
+    assert single.account() == mixed.account() == whole.account()
 
 
-def test_nothing_is_known_of_turns_to_come(opened):
-    early, late = opened(), opened()
-    early.ingest(thread()[:20])
-    late.ingest(thread()[:20])
-    before = late.retrieve(ASKED)
-    late.ingest(thread()[20:])
-    assert early.retrieve(ASKED) == before
+def test_asking_changes_nothing(opened):
+    system, other = opened(), opened()
+    system.ingest(THREAD)
+    other.ingest(THREAD)
+    found, kept = answers(system), system.account()
+    assert [other.retrieve(asked) for asked in reversed(REQUESTS)] == found[::-1]
+    assert answers(system) == found
+    assert system.account() == kept
+
+
+def test_nothing_is_known_of_turns_or_questions_to_come(opened):
+    """Not even by what another system of the same process learned of them."""
+    early = opened()
+    early.ingest(THREAD[:150])
+    before = early.retrieve(ASKED)
+    late = opened()
+    late.ingest(THREAD)
+    answers(late)
+    late.observe(Exchange(turns=pair(TURNS)))
+    again = opened()
+    again.ingest(THREAD[:150])
+    assert again.retrieve(ASKED) == before
+    assert before.shown <= set(range(150))
 
 
 def test_a_fresh_system_remembers_nothing(opened):
     system = opened()
-    system.ingest(thread())
+    system.ingest(THREAD)
+    answers(system)
     fresh = opened()
-    assert fresh.retrieve(ASKED).shown == frozenset()
+    found = fresh.retrieve(ASKED)
+    assert (found.units, found.shown) == ((), frozenset())
+    assert (fresh.account().vectors, fresh.account().indexed_words) == (0, 0)
 
 
-def test_an_exchange_becomes_part_of_the_thread(opened, request):
-    system = opened()
-    system.ingest(thread())
-    number = len(THREAD)
-    pair = tuple(thread(["which gpu rule?", "which gpu rule? one"], start=number))
-    system.observe(Exchange(turns=pair))
-    shown = system.retrieve(ASKED).shown
-    if "zero_shot" not in request.node.name:
-        assert shown & {number, number + 1}
+def test_an_exchange_becomes_part_of_the_thread(opened, name):
+    told, watched = opened(), opened()
+    for system in (told, watched):
+        system.ingest(THREAD)
+        system.retrieve(ASKED)
+    told.ingest(pair(TURNS))
+    watched.observe(Exchange(turns=pair(TURNS)))
+    same = ask(pair(TURNS)[0].text)
+    assert watched.retrieve(same) == told.retrieve(same)
+    assert watched.account() == told.account()
+    if name != "zero_shot":
+        assert watched.retrieve(same).shown & {TURNS, TURNS + 1}
+
+
+@pytest.mark.parametrize("writeback", [True, False])
+def test_exchanges_of_a_loop_come_back_with_writeback_alone(name, tmp_path, writeback):
+    package = build(RECORDS[:12], NOISE, settings_of(1500))[0]
+    settings = LoopSettings(system=name, template=template("answer.v1"), writeback=writeback)
+    backend = open_backend("extractive")
+    rows = run_package(package, settings, backend, WordEmbedder(), tmp_path)
+    assert (score(rows).exchange_share > 0) is (writeback and name != "zero_shot")
 
 
 def test_gold_is_for_the_oracle_alone(tools):
-    system = open_system("oracle", tools)
-    system.ingest(thread())
-    assert system.retrieve(ASKED).shown == {3, 5}
+    oracle = open_system("oracle", tools)
+    oracle.ingest(THREAD)
+    assert oracle.retrieve(ASKED).shown == {3, 5}
+    with pytest.raises(AssertionError, match="looked up"):
+        open_system("oracle", Tools(embedder=WordEmbedder(), truth=Untouchable())).retrieve(ASKED)
+
+
+def test_evidence_is_not_even_handed_to_others(name, tools, monkeypatch):
+    (point,) = entry_points(group=GROUP, name=name)
+    handed = []
+    monkeypatch.setattr(f"{point.module}.{point.attr}", lambda options, tools: handed.append(tools))
+    open_system(name, tools)
+    assert [dict(one.truth) for one in handed] == [{}]
+
+
+def test_neither_evidence_nor_the_name_of_a_question_plays_a_part(opened):
+    system = opened(using=Tools(embedder=WordEmbedder(), truth=Untouchable()))
+    system.ingest(THREAD)
+    found = system.retrieve(ASKED)
+    assert system.retrieve(ask(ASKED.question, "another")) == found
+    system.observe(Exchange(turns=pair(TURNS)))
+    system.views(ASKED)
+    system.account()
+
+
+def test_limits_are_kept_and_used_while_exchanges_come_in(opened, name):
+    assert name in LIMITS, f"say in LIMITS which options hold the context of {name} short"
+    options, most_tokens, most_units = LIMITS[name]
+    system = opened(options)
+    system.ingest(THREAD)
+    found = answers(system)
+    for number in range(TURNS, TURNS + 40, 2):
+        system.observe(Exchange(turns=pair(number)))
+        found.append(system.retrieve(ask(pair(number)[0].text)))
+    lengths = [tokens.estimate(one.context) for one in found]
+    assert most_units is None or max(len(one.units) for one in found) <= most_units
+    if most_tokens is not None:
+        assert max(lengths) <= most_tokens
+        assert max(lengths) >= most_tokens / 2
+
+
+def fingerprints():
+    """What each system finds in the whole thread and after an exchange, in a few characters."""
+    out = {}
     for name in NAMES:
-        other = open_system(name, tools)
-        assert not getattr(other, "_truth", None)
-        other.close()
+        system = open_system(name, Tools(embedder=WordEmbedder()))
+        system.ingest(THREAD)
+        found = answers(system)
+        system.observe(Exchange(turns=pair(TURNS)))
+        found += answers(system)
+        system.close()
+        content = repr([(one.units, one.context, sorted(one.shown)) for one in found])
+        out[name] = hashlib.sha256(content.encode()).hexdigest()
+    return out
 
 
-def test_caps_are_kept(tools):
-    for spec, cap in (("hybrid_rrf:cap=40", 40), ("full_context:cap=50", 50)):
-        system = open_system(spec, tools)
-        system.ingest(thread())
-        found = system.retrieve(ASKED)
-        assert 0 < len(found.context.split()) * 1.3 <= cap + 5
+def test_another_process_with_another_order_of_hashes_gives_the_same():
+    code = (
+        "import json; from tests.scaleqa.test_systems import fingerprints\n"
+        "print(json.dumps(fingerprints()))"
+    )
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+    )
+    assert json.loads(ran.stdout) == fingerprints()
+
+
+def test_the_thread_brings_out_what_systems_do_with_long_ones(tools):
+    """Otherwise the suite above would pass over it."""
+    found = {}
+    for name in ("raptor", "memgpt", "tsim"):
+        system = open_system(name, tools)
+        system.ingest(THREAD)
+        found[name] = system.retrieve(ask("The rule says only one gpu for a new project."))
+        system.close()
+    assert any(unit.label.startswith("summary") for unit in found["raptor"].units)
+    assert {unit.label for unit in found["memgpt"].units} >= {"archival_memory_search", "queue"}
+    assert len({unit.label for unit in found["tsim"].units}) > 1
+
+
+def test_everything_is_shown_without_a_cap(tools):
     full = open_system("full_context", tools)
-    full.ingest(thread())
-    assert full.retrieve(ASKED).shown == set(range(len(THREAD)))
+    full.ingest(THREAD)
+    assert full.retrieve(ASKED).shown == set(range(TURNS))
 
 
 def test_hybrid_brings_neighbours_and_exact_words(tools):
@@ -132,9 +345,9 @@ def test_hybrid_brings_neighbours_and_exact_words(tools):
 
 def test_windows_hold_whole_turns_of_about_the_size(tools):
     system = open_system("fixed_window:size=40,k=100", tools)
-    system.ingest(thread())
+    system.ingest(THREAD[:48])
     units = system.retrieve(ASKED).units
-    assert sorted(turn for unit in units for turn in unit.turns) == list(range(len(THREAD)))
+    assert sorted(turn for unit in units for turn in unit.turns) == list(range(48))
     for unit in units:
         assert list(unit.turns) == list(range(unit.turns[0], unit.turns[0] + len(unit.turns)))
 
@@ -206,7 +419,7 @@ def test_an_outside_package_with_one_file_joins_the_benchmark(tmp_path):
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
     )
     assert json.loads(ran.stdout) == [[3, 4], True]
 
