@@ -35,6 +35,7 @@ bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installe
 	@$(BIN)/tsim models fetch
 	$(BIN)/python bench/embed.py
 	$(BIN)/python bench/memory.py --turns 1000 10000
+	$(BIN)/python bench/systems.py --questions 20
 
 clean:  ## Remove what the other targets made.
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
