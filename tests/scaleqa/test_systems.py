@@ -24,9 +24,9 @@ from scaleqa.evaluate.loop import LoopSettings, run_package
 from scaleqa.evaluate.metrics import score
 from scaleqa.packages import StreamTurn, build
 from scaleqa.prompts import template
-from scaleqa.systems import Asked, Exchange, Tools, open_system, system_names
-from scaleqa.systems.registry import GROUP
+from scaleqa.systems import Asked, Exchange, Tools, open_system, registry, system_names
 from scaleqa.systems.summarise import summarise
+from scaleqa.systems.tsim import with_theta
 from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
 from tsim import tokens, vectors
 
@@ -77,9 +77,10 @@ def ask(question, name="q1"):
 THREAD = thread([saying(number) for number in range(TURNS)])
 ASKED = ask("Which rule holds for the gpu?")
 REQUESTS = [ASKED, ask("Who takes the ticket to the platform?", "q2"), ask("yes", "q3")]
-NAMES = [name for name in system_names() if name != "oracle"]
+NAMES = [name for name in system_names() if name not in registry.CONTROLS]
 # How to hold each system's context short: its options, then the most tokens and units they allow.
 LIMITS = {
+    "drift_window": ("k=3", None, 3),
     "fixed_window": ("size=40,k=3", None, 3),
     "full_context": ("cap=300", 300, None),
     "hipporag": ("chunk=60,k=4,cap=300", 300, 4),
@@ -132,7 +133,7 @@ class Untouchable(Mapping):
 
 @pytest.fixture
 def tools():
-    return Tools(embedder=WordEmbedder(), truth={"q1": (3, 5)})
+    return Tools(embedder=WordEmbedder(), truth={"q1": (3, 5)}, dialogues=((0, 1), (2, 3)))
 
 
 @pytest.fixture(params=NAMES)
@@ -252,11 +253,11 @@ def test_gold_is_for_the_oracle_alone(tools):
 
 
 def test_evidence_is_not_even_handed_to_others(name, tools, monkeypatch):
-    (point,) = entry_points(group=GROUP, name=name)
+    (point,) = entry_points(group=registry.GROUP, name=name)
     handed = []
     monkeypatch.setattr(f"{point.module}.{point.attr}", lambda options, tools: handed.append(tools))
     open_system(name, tools)
-    assert [dict(one.truth) for one in handed] == [{}]
+    assert [(dict(one.truth), one.dialogues) for one in handed] == [({}, ())]
 
 
 def test_neither_evidence_nor_the_name_of_a_question_plays_a_part(opened):

@@ -20,9 +20,10 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate.counted import Counted
 from scaleqa.evaluate.parse import parse
 from scaleqa.evaluate.rows import Row, RowFile
+from scaleqa.evaluate.tools import tools_for
 from scaleqa.packages import Package, Query, StreamTurn
 from scaleqa.prompts import Template
-from scaleqa.systems import Asked, Exchange, Retrieved, System, Tools, open_system
+from scaleqa.systems import Asked, Exchange, Retrieved, System, open_system
 from tsim import tokens
 from tsim.embed import Embedder
 
@@ -219,9 +220,8 @@ class Fed:
 @contextmanager
 def fed_system(package: Package, settings: LoopSettings, embedder: Embedder) -> Iterator[Fed]:
     """Opens a fresh system that has taken in a package's thread."""
-    truth = {query.id: query.evidence for query in package.queries}
     model = Counted(settings.model) if settings.model else None
-    system = open_system(settings.system, Tools(embedder=embedder, model=model, truth=truth))
+    system = open_system(settings.system, tools_for(package, embedder, model))
     try:
         for start in range(0, len(package.stream), CHUNK):
             system.ingest(package.stream[start : start + CHUNK])

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scaleqa.backends import ChatModel
+from scaleqa.evaluate.counted import Counted
+from scaleqa.evaluate.tools import tools_for
 from scaleqa.packages import Package
 from scaleqa.stats import Interval, wilson
-from scaleqa.systems import Asked, System, Tools, open_system
+from scaleqa.systems import Asked, System, open_system
 from tsim import tokens
 from tsim.embed import Embedder
 
@@ -40,6 +42,29 @@ class QueryResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A system's retrieval on one package.
+
+    Attributes:
+        results: Question by question.
+        turns: Turns of the thread.
+        words: Words of the thread.
+        ingest_ms: What taking in the thread took.
+        vectors: Vectors kept.
+        indexed_words: Words indexed, copies counted.
+        llm_calls: Calls of a language model, for ingest and requests.
+    """
+
+    results: list[QueryResult]
+    turns: int
+    words: int
+    ingest_ms: float
+    vectors: int
+    indexed_words: int
+    llm_calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """A system's retrieval over all questions.
 
@@ -57,6 +82,7 @@ class Diagnosis:
         retrieve_p95_ms: 95th percentile.
         vectors: Vectors kept, summed over packages.
         text_amplification: Words indexed over words read.
+        llm_calls: Calls of a language model, summed over packages.
         results: Question by question.
     """
 
@@ -73,6 +99,7 @@ class Diagnosis:
     retrieve_p95_ms: float
     vectors: int
     text_amplification: float
+    llm_calls: int = 0
     results: list[QueryResult] = field(default_factory=list)
 
 
@@ -85,36 +112,59 @@ def diagnose(
     progress: Callable[[int, int], None] | None = None,
 ) -> Diagnosis:
     """Feeds each package to a fresh system and asks all its questions, without writing back."""
-    results: list[QueryResult] = []
-    seconds, vectors, indexed, words = 0.0, 0, 0, 0
     total = sum(len(p.stream) + len(p.queries) for p in packages)
-    done = 0
+    parts: list[Part] = []
+    before = 0
     for package in packages:
-        truth = {query.id: query.evidence for query in package.queries}
-        system = open_system(spec, Tools(embedder=embedder, model=model, truth=truth))
-        try:
-            for start in range(0, len(package.stream), CHUNK):
-                some = package.stream[start : start + CHUNK]
-                began = time.perf_counter()
-                system.ingest(some)
-                seconds += time.perf_counter() - began
-                done += len(some)
-                if progress:
-                    progress(done, total)
-            for query in package.queries:
-                asked = Asked(id=query.id, question=query.question, options=query.options)
-                results.append(_ask(system, asked, query.evidence))
-                done += 1
-                if progress:
-                    progress(done, total)
-            account = system.account()
-        finally:
-            system.close()
-        vectors += account.vectors
-        indexed += account.indexed_words
-        words += sum(len(turn.text.split()) for turn in package.stream)
-    turns = sum(len(package.stream) for package in packages)
-    return _summarise(spec, results, 1000 * seconds / turns, vectors, indexed / words)
+
+        def note(done: int, _: int, before: int = before) -> None:
+            if progress:
+                progress(before + done, total)
+
+        parts.append(diagnose_package(package, spec, embedder, model=model, progress=note))
+        before += len(package.stream) + len(package.queries)
+    return summarise(spec, parts)
+
+
+def diagnose_package(
+    package: Package,
+    spec: str,
+    embedder: Embedder,
+    *,
+    model: ChatModel | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Part:
+    """Feeds one package to a fresh system and asks all its questions, without writing back."""
+    total = len(package.stream) + len(package.queries)
+    counted = Counted(model) if model else None
+    system = open_system(spec, tools_for(package, embedder, counted))
+    results: list[QueryResult] = []
+    seconds = 0.0
+    try:
+        for start in range(0, len(package.stream), CHUNK):
+            some = package.stream[start : start + CHUNK]
+            began = time.perf_counter()
+            system.ingest(some)
+            seconds += time.perf_counter() - began
+            if progress:
+                progress(start + len(some), total)
+        for number, query in enumerate(package.queries, 1):
+            asked = Asked(id=query.id, question=query.question, options=query.options)
+            results.append(_ask(system, asked, query.evidence))
+            if progress:
+                progress(len(package.stream) + number, total)
+        account = system.account()
+    finally:
+        system.close()
+    return Part(
+        results=results,
+        turns=len(package.stream),
+        words=sum(len(turn.text.split()) for turn in package.stream),
+        ingest_ms=1000 * seconds,
+        vectors=account.vectors,
+        indexed_words=account.indexed_words,
+        llm_calls=counted.calls if counted else 0,
+    )
 
 
 def _ask(system: System, asked: Asked, evidence: tuple[int, ...]) -> QueryResult:
@@ -135,9 +185,9 @@ def _ask(system: System, asked: Asked, evidence: tuple[int, ...]) -> QueryResult
     )
 
 
-def _summarise(
-    spec: str, results: list[QueryResult], ingest: float, vectors: int, amplification: float
-) -> Diagnosis:
+def summarise(spec: str, parts: Sequence[Part]) -> Diagnosis:
+    """Puts the packages of a setting together."""
+    results = [result for part in parts for result in part.results]
     count = len(results)
     recalled = sum(result.recalled for result in results)
     together = [result.together for result in results if result.together is not None]
@@ -155,10 +205,13 @@ def _summarise(
             for name in names
         },
         context_tokens=round(statistics.mean(result.context_tokens for result in results), 1),
-        ingest_ms_per_turn=round(ingest, 3),
+        ingest_ms_per_turn=round(sum(p.ingest_ms for p in parts) / sum(p.turns for p in parts), 3),
         retrieve_p50_ms=round(statistics.median(times), 3),
         retrieve_p95_ms=round(times[int(0.95 * (count - 1))], 3),
-        vectors=vectors,
-        text_amplification=round(amplification, 3),
+        vectors=sum(part.vectors for part in parts),
+        text_amplification=round(
+            sum(part.indexed_words for part in parts) / sum(part.words for part in parts), 3
+        ),
+        llm_calls=sum(part.llm_calls for part in parts),
         results=results,
     )

@@ -84,6 +84,11 @@ class Package:
     settings: Mapping[str, Any]
 
     @property
+    def dialogues(self) -> tuple[tuple[int, ...], ...]:
+        """The turns of each dialogue, truth and noise alike, in the order they begin."""
+        return tuple(sorted(block.turns for block in (*self.truth, *self.noise)))
+
+    @property
     def stats(self) -> dict[str, Any]:
         """Counts of what is in the thread."""
         words = [len(turn.text.split()) for turn in self.stream]

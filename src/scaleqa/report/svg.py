@@ -213,7 +213,7 @@ def lines(
     x_label: str,
     ticks: Sequence[tuple[float, str]],
     most: float = 1.0,
-    form: Callable[[float], str] = lambda value: f"{100 * value:.0f}\u00a0%",
+    form: Callable[[float], str] = percent,
 ) -> str:
     """Draws lines with error bars over an axis whose places the caller names.
 
@@ -243,13 +243,19 @@ def lines(
         out += [
             f'<line x1="{left}" x2="{right}" y1="{_n(y)}" y2="{_n(y)}" stroke="currentColor" '
             'stroke-opacity=".15"/>',
-            _text(form(most * tick / 4), left - 6, y + 4, anchor="end", size=11),
+            _text(
+                form(most * tick / 4).replace(".0\u00a0%", "\u00a0%"),
+                left - 6,
+                y + 4,
+                anchor="end",
+                size=11,
+            ),
         ]
     out += [_text(name, across(x), bottom + 16, anchor="middle", size=11) for x, name in ticks]
     out.append(_text(x_label, (left + right) / 2, bottom + 34, anchor="middle", size=12))
     for number, line in enumerate(series):
         nudge = 2.5 * (number - (len(series) - 1) / 2)
-        out += _line(line, number, lambda p, n=nudge: across(p.x) + n, up)  # type: ignore[misc]
+        out += _line(line, number, lambda p, n=nudge: across(p.x) + n, up, form)  # type: ignore[misc]
     legend, height = _legend([(line.label, line.colour) for line in series], bottom + 52, True)
     return _svg(height, title, description, [*out, *legend])
 
@@ -419,7 +425,11 @@ def _grid(ticks: Iterable[tuple[float, str]], top: float, bottom: float) -> list
 
 
 def _line(
-    line: Line, number: int, across: Callable[[Point], float], up: Callable[[float], float]
+    line: Line,
+    number: int,
+    across: Callable[[Point], float],
+    up: Callable[[float], float],
+    form: Callable[[float], str],
 ) -> list[str]:
     path = "L".join(f"{_n(across(p))} {_n(up(p.y))}" for p in line.points)
     out = [f'<path d="M{path}" fill="none" stroke="{line.colour}" stroke-width="2"/>']
@@ -430,7 +440,9 @@ def _line(
                 f'<path d="M{_n(x)} {_n(up(point.low))}V{_n(up(point.high))}" fill="none" '
                 f'stroke="{line.colour}" stroke-width="1.2"/>'
             )
-        out.append(_marker(number, x, up(point.y), line.colour))
+        said = f"{escape(line.label)}: {form(point.y)}{_between(point.low, point.high, form)}"
+        marker = _marker(number, x, up(point.y), line.colour)
+        out.append(f"<g><title>{said}</title>{marker}</g>")
     return out
 
 

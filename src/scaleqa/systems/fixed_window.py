@@ -1,6 +1,6 @@
 """Fixed windows: runs of whole turns of about a given length, one vector each, the five nearest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,14 +13,13 @@ from tsim.index import Rows
 from tsim.vectors import best
 
 
-class FixedWindow(FlatSystem):
+class Windows(FlatSystem):
     """Non-overlapping windows of consecutive whole turns; the last one is still open."""
 
-    def __init__(self, tools: Tools, *, size: int, k: int) -> None:
+    def __init__(self, tools: Tools, k: int) -> None:
         """Starts empty."""
         super().__init__()
         self._embedder = tools.embedder
-        self._size = size
         self._k = k
         self._windows: list[list[int]] = []
         self._rows = Rows(tools.embedder.dimension)
@@ -28,8 +27,8 @@ class FixedWindow(FlatSystem):
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Fills windows and embeds those that changed."""
         first = max(0, len(self._windows) - 1)
-        for turn in turns:
-            if not self._windows or self._length(self._windows[-1]) >= self._size:
+        for turn, cut in zip(turns, self.cuts(turns), strict=True):
+            if cut:
                 self._windows.append([])
             self._windows[-1].append(turn.id)
         texts = ["\n".join(self.line(t) for t in window) for window in self._windows[first:]]
@@ -38,6 +37,10 @@ class FixedWindow(FlatSystem):
             self._rows.replace(first, vectors[0])
             vectors = vectors[1:]
         self._rows.extend(np.asarray(vectors))
+
+    def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
+        """Tells for each new turn whether it opens a window; the first of a thread does."""
+        raise NotImplementedError
 
     def retrieve(self, asked: Asked) -> Retrieved:
         """Finds the nearest windows."""
@@ -53,8 +56,25 @@ class FixedWindow(FlatSystem):
         """Tells what is kept."""
         return Accounting(vectors=len(self._rows), indexed_words=self.words)
 
-    def _length(self, window: Sequence[int]) -> int:
-        return tokens.from_words(sum(len(self.turns[turn].text.split()) for turn in window))
+
+class FixedWindow(Windows):
+    """Windows that are full at about a given length."""
+
+    def __init__(self, tools: Tools, *, size: int, k: int) -> None:
+        """Starts empty."""
+        super().__init__(tools, k)
+        self._size = size
+        self._held = 0
+        self._begun = False
+
+    def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
+        """A turn opens a window where the one before it is full."""
+        for turn in turns:
+            cut = not self._begun or tokens.from_words(self._held) >= self._size
+            words = len(turn.text.split())
+            self._held = words if cut else self._held + words
+            self._begun = True
+            yield cut
 
 
 def make(options: Mapping[str, str], tools: Tools) -> FixedWindow:

@@ -86,12 +86,15 @@ class Tools:
     Attributes:
         embedder: The benchmark's embedder; vectors are shared between systems, never state.
         model: A language model for the system's own use, where the user names one.
-        truth: Each question's evidence turns, for the controls that are told; empty for all others.
+        truth: Each question's evidence turns, for the control that is told; empty for all others.
+        dialogues: The turns of each dialogue of the thread, for the control that is told; empty for
+            all others.
     """
 
     embedder: Embedder
     model: ChatModel | None = None
     truth: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    dialogues: tuple[tuple[int, ...], ...] = ()
 
 
 class System(Protocol):

@@ -12,8 +12,8 @@ from scaleqa.systems.protocol import System, Tools
 
 GROUP = "scaleqa.systems"
 Factory = Callable[[Mapping[str, str], Tools], System]
-# Controls are told the truth, or nothing at all; they bound what a memory can do.
-CONTROLS = frozenset({"oracle"})
+# Controls are told a part of the truth, and bound what a memory can do: which part is which's.
+CONTROLS = {"oracle": "truth", "perfect_episodes": "dialogues"}
 
 
 def system_names() -> list[str]:
@@ -39,8 +39,16 @@ def open_system(spec: str, tools: Tools) -> System:
         hint = f"; did you mean {near[0]}?" if near else ""
         raise DataError(f"no system {name!r}{hint} (there are {', '.join(sorted(points))})")
     factory: Factory = points[name].load()
-    shown = tools if name in CONTROLS else replace(tools, truth={})
-    return factory(read_options(spec, rest), shown)
+    return factory(read_options(spec, rest), _shown(name, tools))
+
+
+def _shown(name: str, tools: Tools) -> Tools:
+    told = CONTROLS.get(name)
+    return replace(
+        tools,
+        truth=tools.truth if told == "truth" else {},
+        dialogues=tools.dialogues if told == "dialogues" else (),
+    )
 
 
 def _points() -> dict[str, EntryPoint]:

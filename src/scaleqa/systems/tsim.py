@@ -3,21 +3,24 @@
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import Memory, NewTurn
-from tsim.presets import find_preset
+from tsim.engine import EpisodeSettings
+from tsim.presets import LATE, Preset, find_preset
 
 
 class Tsim:
     """A memory in a file of its own, thrown away afterwards."""
 
-    def __init__(self, tools: Tools, preset: str, k: int, budget: int) -> None:
+    def __init__(self, tools: Tools, preset: Preset, k: int, budget: int) -> None:
         """Opens an empty memory."""
-        self._preset = find_preset(preset)
+        self._preset = preset
         self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
         self._memory = Memory.open(
             self._directory / "memory.db", model=tools.embedder, preset=self._preset
@@ -71,12 +74,29 @@ class Tsim:
 
 
 def make(options: Mapping[str, str], tools: Tools) -> Tsim:
-    """Opens the paper's method; options: preset, k, budget (0 for the preset's own)."""
-    values = take(options, preset="official", k=0, budget=0)
-    return Tsim(tools, str(values["preset"]), int(values["k"]), int(values["budget"]))
+    """Opens the paper's method; options: preset, theta, k, budget (0 for the preset's own)."""
+    values = take(options, preset="official", theta=0.0, k=0, budget=0)
+    preset = find_preset(str(values["preset"]))
+    theta = float(values["theta"])
+    chosen = with_theta(preset, theta) if theta else preset
+    return Tsim(tools, chosen, int(values["k"]), int(values["budget"]))
 
 
 def late(options: Mapping[str, str], tools: Tools) -> Tsim:
     """Opens our own method; options: k, budget."""
     values = take(options, k=0, budget=500)
-    return Tsim(tools, "late", int(values["k"]), int(values["budget"]))
+    return Tsim(tools, LATE, int(values["k"]), int(values["budget"]))
+
+
+def with_theta(preset: Preset, theta: float) -> Preset:
+    """Returns a preset that cuts episodes at another similarity, under a name that says so.
+
+    Raises:
+        DataError: The preset does not cut episodes by drift.
+    """
+    if not isinstance(preset.settings, EpisodeSettings):
+        raise DataError(f"preset {preset.name!r} has no theta; official and longmemeval have one")
+    segment = replace(preset.settings.segment, threshold=theta)
+    return Preset(
+        name=f"{preset.name}-theta={theta:g}", settings=replace(preset.settings, segment=segment)
+    )

@@ -1,0 +1,107 @@
+"""Controls that are told a part of the truth, and the paper's rule with other constants."""
+
+from dataclasses import replace
+
+import pytest
+
+from scaleqa.errors import DataError
+from scaleqa.packages import StreamTurn
+from scaleqa.systems import Asked, Exchange, Tools, open_system
+from scaleqa.systems.controls import perfect_episodes
+from scaleqa.systems.drift_window import make as drift_window
+from scaleqa.systems.tsim import with_theta
+from tsim.presets import OFFICIAL
+from tsim.segment import Buffer, advance
+
+THREAD = [
+    "the rule says one gpu only",
+    "bread and train",
+    "for new projects",
+    "budget letter budget letter",
+    "train the bread",
+    "only one letter",
+    "the gpu rule",
+    "projects says new",
+] * 6
+
+
+def thread(texts=THREAD, start=0):
+    return [
+        StreamTurn(id=start + n, role=("user", "model")[n % 2], text=f"{text} {start + n}")
+        for n, text in enumerate(texts)
+    ]
+
+
+ASKED = Asked(id="q1", question="which gpu rule?", options=dict.fromkeys("ABCD", "x"))
+
+DIALOGUES = (tuple(range(0, 48, 2)), tuple(range(1, 48, 2)))
+
+
+@pytest.fixture
+def tools(tiny_embedder):
+    return Tools(embedder=tiny_embedder, truth={"q1": (3, 5)}, dialogues=DIALOGUES)
+
+
+def test_gold_is_for_the_controls_alone(tools):
+    system = open_system("oracle", tools)
+    system.ingest(thread())
+    assert system.retrieve(ASKED).shown == {3, 5}
+    control = perfect_episodes({}, tools)
+    control.ingest(thread())
+    assert {unit.turns for unit in control.retrieve(ASKED).units} == {*DIALOGUES}
+
+
+def test_perfect_episodes_are_dialogues_whatever_lies_between_their_turns(tools):
+    whole, pieces = perfect_episodes({}, tools), perfect_episodes({}, tools)
+    whole.ingest(thread())
+    for turn in thread():
+        pieces.ingest([turn])
+    pair = tuple(thread(["which gpu rule?", "which gpu rule? one"], start=len(THREAD)))
+    for system in (whole, pieces):
+        system.observe(Exchange(turns=pair))
+    assert whole.retrieve(ASKED) == pieces.retrieve(ASKED)
+    assert {unit.turns for unit in whole.retrieve(ASKED).units} == {*DIALOGUES, (48, 49)}
+
+
+def test_words_help_perfect_episodes_to_exact_matches(tools):
+    texts = ["bread", "train", "kx-204b", "letter", "new", "budget"]
+    one_each = replace(tools, dialogues=tuple((n,) for n in range(6)))
+    system = perfect_episodes({"words": "5", "k": "1"}, one_each)
+    system.ingest(thread(texts))
+    asked = Asked(id="q", question="kx-204b", options={})
+    assert system.retrieve(asked).shown == {2}
+
+
+def test_drift_windows_are_cut_where_the_paper_s_rule_cuts(tools, tiny_embedder):
+    turns = thread([f"{text} " * 12 for text in THREAD])
+    rule = replace(OFFICIAL.settings.segment, threshold=0.9)
+    buffer, expected = Buffer(), []
+    for turn, vector in zip(turns, tiny_embedder.embed([t.text for t in turns]), strict=True):
+        words = len(turn.text.split())
+        step = advance(rule, buffer, role=turn.role, words=words, vector=vector)
+        buffer = step.buffer
+        if step.cut:
+            expected.append(())
+        expected[-1] += (turn.id,)
+    system = drift_window({"theta": "0.9", "k": "100"}, tools)
+    for turn in turns:
+        system.ingest([turn])
+    assert 1 < len(expected) < len(turns)
+    assert sorted(unit.turns for unit in system.retrieve(ASKED).units) == expected
+
+
+def test_theta_changes_the_cuts_and_the_preset_s_name(tools):
+    preset = with_theta(OFFICIAL, 0.66)
+    assert (preset.name, preset.settings.segment.threshold) == ("official-theta=0.66", 0.66)
+    assert preset.settings.rank == OFFICIAL.settings.rank
+    with pytest.raises(DataError, match="preset 'late' has no theta"):
+        open_system("tsim:preset=late,theta=0.6", tools)
+    vectors = []
+    for spec in ("tsim:theta=0.01", "tsim:theta=1.5"):
+        system = open_system(spec, tools)
+        system.ingest(thread([f"{text} " * 12 for text in THREAD]))
+        vectors.append(system.account().vectors)
+        system.close()
+    assert vectors[0] < vectors[1]
+
+
