@@ -2,7 +2,18 @@
 
 import typer
 
-from scaleqa.cli import batch, build, data, models, noise, quickstart, report, retrieve, run
+from scaleqa.cli import (
+    batch,
+    build,
+    data,
+    models,
+    noise,
+    quickstart,
+    report,
+    reproduce,
+    retrieve,
+    run,
+)
 from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run as run_app
 
@@ -22,6 +33,7 @@ app.add_typer(batch.app, name="batch")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 @app.callback()

@@ -1,0 +1,133 @@
+"""`scaleqa reproduce`: every table of the paper, one command each."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Printed
+
+from scaleqa.backends import Access, Limiter, open_backend, open_chat
+from scaleqa.cli.run import Assist
+from scaleqa.errors import DataError
+from scaleqa.noise import load_pool, shipped_pool
+from scaleqa.packages import parse_target
+from scaleqa.records import load_records, shipped
+from scaleqa.reproduce import TABLES, Lab, Page, Sources, Table, as_json, reproduce
+from scaleqa.reproduce.catalogue import WHOLE
+from scaleqa.reproduce.page import cells
+from scaleqa.systems import split_specs
+from tsim.cli.shell import AsJson, print_json, progress_bar
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Tables of the paper, ours beside the paper's. A stopped run goes on; what is in --out is "
+    "reused.\n\nExample: scaleqa reproduce episodes --subset 60",
+)
+EXTRACTIVE = "extractive"
+
+
+def make(
+    context: typer.Context,
+    out: Annotated[
+        Path, typer.Option(help="Directory for packages, results, the table and its figure.")
+    ] = Path("runs/reproduce"),
+    subset: Annotated[
+        int | None, typer.Option(min=1, help="A stratified subset of this many questions.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Lengths, by commas, instead of the table's: 32k,128k.")
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option(help="Systems, by commas, instead of the table's.")
+    ] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="extractive, openai:MODEL[@BASE_URL], or gguf:NAME_OR_PATH.")
+    ] = None,
+    assist: Assist = None,
+    model: Annotated[
+        str | None, typer.Option(help="Embedding model; for embedders several, by commas.")
+    ] = None,
+    records: Annotated[
+        Path | None, typer.Option(help="Records of your own, instead of ours.")
+    ] = None,
+    noise: Annotated[Path | None, typer.Option(help="A noise file, instead of our pool.")] = None,
+    noise_format: Annotated[str, typer.Option(help="Its format.")] = "authored",
+    rpm: Annotated[float | None, typer.Option(min=0.01, help="Most requests a minute.")] = None,
+    key_env: Annotated[
+        str | None, typer.Option(help="The variable that holds the key, if not OPENAI_API_KEY.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make one table."""
+    table = _wanted(TABLES[str(context.info_name)], target, system, backend, model)
+    access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None)
+    answering = open_backend(backend or EXTRACTIVE, access)
+    helper = open_chat(assist, access) if assist else None
+    try:
+        sources = Sources(
+            out=out,
+            records=load_records(records) if records else shipped(),
+            noise=(load_pool(noise, noise_format) if noise else shipped_pool()).dialogues,
+            progress=progress_bar,
+            backend=answering,
+            helper=helper,
+            model=None if table.models else model,
+            subset=subset,
+        )
+        given = {
+            "subset": subset, "target": target, "system": system, "backend": backend,
+            "assist": assist, "model": model, "records": records, "noise": noise,
+        }  # fmt: skip
+        page, files = reproduce(table, Lab(sources), _command(table.name, given))
+    finally:
+        answering.close()
+        if helper:
+            helper.close()
+    _show(table, page, files, machine=as_json)
+
+
+for _name, _table in TABLES.items():
+    app.command(
+        _name, help=f"{_table.about}\n\nExample: scaleqa reproduce {_name} {_table.example}"
+    )(make)
+
+
+def _wanted(
+    table: Table, target: str | None, system: str | None, backend: str | None, model: str | None
+) -> Table:
+    """Puts what a user names in place of what the table has."""
+    if backend and not table.answers:
+        raise DataError(f"{table.name} asks no answer model; leave --backend out")
+    if table.name == "main" and (backend or EXTRACTIVE) != EXTRACTIVE:
+        table = replace(table, systems=(*table.systems, WHOLE))
+    if target:
+        table = replace(table, targets=tuple(parse_target(one) for one in target.split(",")))
+    if table.name == "prompts" and len(table.targets) > 1:
+        raise DataError("prompts is about one length; name one --target")
+    if system:
+        table = replace(table, systems=tuple(split_specs(system)))
+    if model and table.models:
+        table = replace(table, models=tuple(model.split(",")))
+    return table
+
+
+def _command(name: str, given: Mapping[str, object]) -> str:
+    options = [f"--{key} '{value}'" if ";" in str(value) else f"--{key} {value}"
+               for key, value in given.items() if value is not None]  # fmt: skip
+    return " ".join(["scaleqa reproduce", name, *options])
+
+
+def _show(table: Table, page: Page, files: dict[str, Path], *, machine: bool) -> None:
+    if machine:
+        named = {name: str(path) for name, path in files.items()}
+        print_json({"name": table.name, **as_json(page), "files": named})
+        return
+    for grid in page.grids:
+        shown = Printed(*(column.head for column in grid.columns), title=grid.title or page.title)
+        for row in cells(grid):
+            shown.add_row(*row)
+        Console().print(shown)
+    print(f"the table is {files['table']}, its figure {files['figure']}")

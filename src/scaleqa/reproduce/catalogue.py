@@ -1,0 +1,139 @@
+"""The tables, and how one is made."""
+
+from pathlib import Path
+
+from scaleqa.reproduce import loops, printed, resources, retrieval
+from scaleqa.reproduce.lab import Lab
+from scaleqa.reproduce.page import Page, drawing, markdown
+from scaleqa.reproduce.prompts import prompts
+from scaleqa.reproduce.table import Table
+from tsim.embed.models import KNOWN
+
+RIVALS = ("standard_rag", "hybrid_rrf", "tuned_hybrid", "raptor", "memgpt", "hipporag")
+WHOLE = f"full_context:cap={printed.VISIBLE}"
+THETAS = (0.62, 0.66, 0.70, 0.74, 0.78)
+
+_ALL = (
+    Table(
+        name="main",
+        title="Main comparison",
+        about="All systems in the closed loop: are answers right, and was the evidence there?",
+        systems=("tsim_late", "tsim", *RIVALS),
+        answers=True,
+        lay_out=loops.main,
+        example="--subset 60 --system tsim,standard_rag",
+    ),
+    Table(
+        name="ablation",
+        title="Progressive ablation",
+        about="From turns to windows to episodes to the whole method, in the closed loop.",
+        systems=("standard_rag", "fixed_window:size=256", "drift_window", "tsim", "tsim_late"),
+        answers=True,
+        lay_out=loops.ablation,
+        example="--subset 60",
+    ),
+    Table(
+        name="episodes",
+        title="Episodes against windows",
+        about="Do episodes hold the evidence of a question, and hold it together?",
+        systems=(
+            "perfect_episodes",
+            "tsim_late",
+            "tsim",
+            "fixed_window:size=128",
+            "fixed_window:size=256",
+            "fixed_window:size=320",
+            "standard_rag",
+        ),
+        lay_out=retrieval.episodes,
+        example="--subset 60",
+    ),
+    Table(
+        name="views",
+        title="Hit rates of the views",
+        about="How often each view of TSIM leads to an episode with evidence.",
+        systems=("tsim",),
+        lay_out=retrieval.views,
+        example="--subset 60",
+    ),
+    Table(
+        name="theta",
+        title="Sensitivity to θ",
+        about="TSIM's recall by the similarity below which it ends an episode.",
+        systems=(
+            "tsim:theta=0.62",
+            "tsim:theta=0.66",
+            "tsim",
+            "tsim:theta=0.74",
+            "tsim:theta=0.78",
+        ),
+        targets=(32_000, 64_000, 128_000),
+        lay_out=retrieval.theta,
+        example="--subset 100 --target 32k",
+    ),
+    Table(
+        name="embedders",
+        title="Sensitivity to the embedder",
+        about="Recall with each embedding model that is on this machine.",
+        systems=("standard_rag", "tsim", "tsim_late"),
+        models=tuple(spec.name for spec in KNOWN),
+        lay_out=retrieval.embedders,
+        example="--subset 60 --model all-MiniLM-L6-v2",
+    ),
+    Table(
+        name="scaling",
+        title="Recall by length",
+        about="What is still found when threads get longer, and in how many tokens.",
+        systems=("tsim_late", "tsim", "fixed_window:size=128", "hybrid_rrf", "standard_rag"),
+        targets=(0, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000),
+        lay_out=resources.scaling,
+        example="--subset 60 --target 0,16k,64k",
+    ),
+    Table(
+        name="cost",
+        title="System accounting",
+        about="What systems keep, and how long they take to read and to find.",
+        systems=("standard_rag", "tsim", "tsim_late", *RIVALS[1:]),
+        lay_out=resources.cost,
+        example="--subset 20 --target 16k",
+    ),
+    Table(
+        name="stress",
+        title="By stress and domain",
+        about="CL hit by what makes a question hard, and by domain, in the closed loop.",
+        systems=("tsim_late", "tsim", *RIVALS),
+        answers=True,
+        lay_out=loops.stress,
+        example="--subset 60 --system tsim,standard_rag",
+    ),
+    Table(
+        name="prompts",
+        title="Prompts for Full Context",
+        about="Whether the wording of the prompt saves a model that is shown the whole thread.",
+        systems=(WHOLE, "tsim", "tsim_late"),
+        answers=True,
+        lay_out=prompts,
+        example="--backend openai:gpt-4o-mini",
+    ),
+)
+TABLES = {table.name: table for table in _ALL}
+
+
+def reproduce(table: Table, lab: Lab, command: str) -> tuple[Page, dict[str, Path]]:
+    """Makes a table and writes it as `NAME.md` with its figure `NAME.svg`.
+
+    Args:
+        table: The table, with systems, lengths and models as wanted.
+        lab: Builds, runs and keeps.
+        command: How a user gets the same.
+
+    Returns:
+        The page, and where it was written.
+    """
+    page = table.lay_out(lab, table)
+    out = lab.sources.out
+    out.mkdir(parents=True, exist_ok=True)
+    files = {"table": out / f"{table.name}.md", "figure": out / f"{table.name}.svg"}
+    files["table"].write_text(markdown(page, table.name, command), encoding="utf-8")
+    files["figure"].write_text(drawing(page), encoding="utf-8")
+    return page, files
