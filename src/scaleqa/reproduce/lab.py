@@ -153,6 +153,8 @@ class Lab:
                 )
                 _write(paths[number], identities[number], part)
                 parts[number] = part
+            if not missing:
+                report(len(parts), len(parts))
         return summarise(system, [part for part in parts if part is not None])
 
     def loop(
@@ -169,7 +171,7 @@ class Lab:
             model=self.sources.helper,
         )
         with self._bar(system, threads) as report:
-            return run_packages(
+            rows = run_packages(
                 threads.packages,
                 settings,
                 backend,
@@ -177,6 +179,8 @@ class Lab:
                 out / slug(backend.identity) / way,
                 progress=report,
             )
+            report(len(rows), len(rows))
+        return rows
 
     def _bar(self, system: str, threads: Threads) -> AbstractContextManager[Report]:
         self._step += 1

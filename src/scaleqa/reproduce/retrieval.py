@@ -17,6 +17,7 @@ from scaleqa.reproduce.table import (
     Table,
     combinations,
     described,
+    label_of,
     lengths,
     notes,
 )
@@ -82,7 +83,7 @@ def views(lab: Lab, table: Table) -> Page:
         found = lab.retrieve(system, threads)
         if not found.view_hit_rates:
             raise DataError(f"{system} has no views; tsim has, with its episodes")
-        for view in [*printed.VIEWS, *sorted({*found.view_hit_rates} - {*printed.VIEWS})]:
+        for view in sorted(found.view_hit_rates):
             hits = sum(result.views.get(view, False) for result in found.results)
             interval = wilson(hits, found.questions)
             mark = printed.VIEWS.get(view) if threads.target == FULL and system == "tsim" else None
