@@ -17,7 +17,7 @@ from scaleqa.packages import parse_target
 from scaleqa.records import load_records, shipped
 from scaleqa.reproduce import TABLES, Lab, Page, Sources, Table, as_json, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
-from scaleqa.reproduce.page import cells
+from scaleqa.reproduce.page import cells, span
 from scaleqa.systems import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 
@@ -126,8 +126,10 @@ def _show(table: Table, page: Page, files: dict[str, Path], *, machine: bool) ->
         print_json({"name": table.name, **as_json(page), "files": named})
         return
     for grid in page.grids:
-        shown = Printed(*(column.head for column in grid.columns), title=grid.title or page.title)
-        for row in cells(grid):
+        narrow = replace(grid, columns=tuple(c for c in grid.columns if c.form is not span))
+        heads = (column.head for column in narrow.columns)
+        shown = Printed(*heads, title=grid.title or page.title)
+        for row in cells(narrow):
             shown.add_row(*row)
         Console().print(shown)
-    print(f"the table is {files['table']}, its figure {files['figure']}")
+    print(f"the table with its intervals is {files['table']}, its figure {files['figure']}")

@@ -68,8 +68,9 @@ def episodes(lab: Lab, table: Table) -> Page:
         grids=(Grid(columns=columns, rows=tuple(rows)),),
         notes=(
             *notes(lab, table),
-            "perfect_episodes is told where every dialogue begins and ends, and searches them by "
-            "one vector each: it bounds what cutting alone can reach. It is no memory.",
+            "perfect_episodes is no memory: it is told where every dialogue begins and ends. It "
+            "bounds what better cuts can give to a search by one vector an episode; a method that "
+            "searches otherwise may do better.",
             INTERVAL,
         ),
         drawing=_recall_bars(table, shown),

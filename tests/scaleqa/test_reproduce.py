@@ -1,0 +1,339 @@
+"""The paper's tables on tiny threads: reused, resumed, written down, refused where they must be."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from scaleqa.backends import Access, open_backend
+from scaleqa.cli.app import app
+from scaleqa.errors import DataError
+from scaleqa.evaluate import retrieve as measuring
+from scaleqa.evaluate.rows import read_rows
+from scaleqa.reproduce import TABLES, Lab, Sources, as_json, lab, reproduce, resources
+from scaleqa.reproduce.page import Column, Grid, Page, markdown, span
+from scaleqa.stats import wilson
+from scaleqa.systems import registry
+from scaleqa.systems.controls import perfect_episodes
+from scaleqa.systems.drift_window import make as drift_window
+from tests.scaleqa.test_packages import NOISE, RECORDS
+from tests.servers import JsonServer, completion, serving
+
+SHORT = (2500,)
+
+
+@contextmanager
+def silent(_label):
+    yield lambda _done, _total: None
+
+
+@pytest.fixture(autouse=True)
+def new_systems(monkeypatch):
+    """The systems of this source tree, whatever is installed."""
+
+    class Point:
+        def __init__(self, factory):
+            self.load = lambda: factory
+
+    points = registry._points()
+    own = {"drift_window": Point(drift_window), "perfect_episodes": Point(perfect_episodes)}
+    monkeypatch.setattr(registry, "_points", lambda: {**points, **own})
+
+
+@pytest.fixture
+def sources(tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path / "cache"))
+    return Sources(
+        out=tmp_path / "out",
+        records=RECORDS,
+        noise=NOISE,
+        progress=silent,
+        backend=open_backend("extractive"),
+        model=str(tiny),
+        subset=12,
+    )
+
+
+def made(sources, name, **changes):
+    changes = {"targets": SHORT, **changes}
+    page, files = reproduce(replace(TABLES[name], **changes), Lab(sources), f"command {name}")
+    figure = files["figure"].read_text("utf-8")
+    ET.fromstring(figure)
+    return page, files["table"].read_text("utf-8"), figure
+
+
+def rows_of(page, number=0):
+    return page.grids[number].rows
+
+
+def test_episodes_are_compared_with_windows_and_the_paper(sources):
+    page, text, figure = made(sources, "episodes")
+    assert [row["system"] for row in rows_of(page)] == [*TABLES["episodes"].systems]
+    for row in rows_of(page):
+        hits = round(row["recall_at_5"] * 12)
+        assert row["recall_interval"] == wilson(hits, 12)
+        assert f"{100 * row['recall_at_5']:.1f}" in figure
+        assert f"| {row['system']} | {row['recall_at_5']:.3f} |" in text
+    assert "A stratified subset of 12 questions" in text
+    assert "standing in for the paper's BGE-large" in text
+
+
+def test_the_paper_s_figures_stand_only_beside_its_own_length(sources):
+    short, _, _ = made(sources, "views")
+    assert all(row["paper"] is None for row in rows_of(short))
+    _, text, figure = made(replace(sources, noise=many()), "views", targets=(128_000,))
+    for view, printed in (("raw", "0.638"), ("summary", "0.861"), ("cluster", "0.708")):
+        assert re.search(rf"\| {view} \| .* \| {printed} \|", text)
+    assert "the paper&#x27;s, with BGE-large" in figure
+
+
+def many():
+    """Noise of few, long turns: enough for the paper's length, and quickly read."""
+    return [
+        replace(NOISE[0], id=f"long{n:03d}", turns=(f"noise{n} says " * 250, f"yes {n} " * 250))
+        for n in range(110)
+    ]
+
+
+def test_results_are_reused_and_the_page_is_the_same(sources, monkeypatch):
+    _, first, drawn = made(sources, "episodes")
+    monkeypatch.setattr(lab, "diagnose_package", None)
+    assert made(sources, "episodes")[1:] == (first, drawn)
+
+
+def test_a_stopped_run_goes_on_with_what_is_missing(sources, monkeypatch):
+    done = []
+
+    def stopping(package, spec, *args, **more):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append((spec, package.name))
+        return measuring.diagnose_package(package, spec, *args, **more)
+
+    whole, _, _ = made(replace(sources, out=sources.out / "whole", subset=None), "views")
+    monkeypatch.setattr(lab, "diagnose_package", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        made(replace(sources, subset=None), "views")
+    assert len(done) == 3
+    again = []
+
+    def counting(package, spec, *args, **more):
+        again.append((spec, package.name))
+        return measuring.diagnose_package(package, spec, *args, **more)
+
+    monkeypatch.setattr(lab, "diagnose_package", counting)
+    page, _, _ = made(replace(sources, subset=None), "views")
+    assert again
+    assert not {*again} & {*done}
+    assert page == whole
+
+
+def test_what_belongs_to_another_run_is_refused(sources, tiny):
+    made(sources, "views")
+    with pytest.raises(DataError, match="other records, noise or settings"):
+        made(replace(sources, noise=NOISE[:100]), "views")
+    (kept,) = sources.out.glob("results/**/*.json")
+    content = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**content, "run": {**content["run"], "version": "0"}}))
+    with pytest.raises(DataError, match="results of another run"):
+        made(sources, "views")
+    kept.write_text("{")
+    with pytest.raises(DataError, match="is damaged; remove it"):
+        made(sources, "views")
+
+
+def test_theta_gives_a_line_a_length_and_the_gap_around_the_paper_s_value(sources):
+    systems = ("tsim:theta=0.66", "tsim:theta=0.7")
+    page, text, figure = made(sources, "theta", systems=systems, targets=(2000, 2500))
+    assert [(row["length"], row["theta"]) for row in rows_of(page)] == [
+        ("2k", 0.66), ("2k", 0.7), ("2.5k", 0.66), ("2.5k", 0.7)
+    ]  # fmt: skip
+    for gap in rows_of(page, 1):
+        first, second = (row for row in rows_of(page) if row["length"] == gap["length"])
+        assert gap["difference"] == pytest.approx(first["recall_at_5"] - second["recall_at_5"])
+    assert figure.count("</title><path") == 4
+    assert "θ" in text
+
+
+def test_embedders_that_are_not_here_are_listed_and_never_measured(sources, tiny):
+    page, text, _ = made(
+        sources, "embedders", systems=("standard_rag",), models=(str(tiny), "bge-large-en-v1.5")
+    )
+    assert len(rows_of(page)) == 1
+    assert "Not here, so not measured: bge-large-en-v1.5." in text
+    assert "`tsim models fetch bge-large-en-v1.5`" in text
+    with pytest.raises(DataError, match="to fetch them: all-MiniLM-L6-v2: tsim models fetch"):
+        made(sources, "embedders")
+
+
+def test_lengths_that_cannot_be_built_are_left_out_and_said(sources):
+    page, text, figure = made(
+        sources, "scaling", systems=("standard_rag",), targets=(0, 2500, 3_000_000)
+    )
+    assert [row["length"] for row in rows_of(page)] == ["0", "2.5k"]
+    assert re.search(r"Left out: 3M\. Batch 1 needs \d+ tokens of noise and the pool has", text)
+    assert "--noise" in text
+    assert ">2.5k</text>" in figure
+    with pytest.raises(DataError, match="no length can be built"):
+        made(sources, "scaling", targets=(3_000_000,))
+
+
+def test_a_million_is_asked_on_fewer_questions(sources, monkeypatch):
+    monkeypatch.setattr(resources, "AT_A_MILLION", 5)
+    sizes = []
+
+    class Small(Lab):
+        def threads(self, target, count=None):
+            sizes.append((target, count))
+            return super().threads(2500, count)
+
+    table = replace(TABLES["scaling"], systems=("zero_shot",), targets=(128_000, 1_000_000))
+    reproduce(table, Small(sources), "command")
+    assert sizes == [(128_000, None), (1_000_000, 5)]
+
+
+def test_cost_embeds_everything_anew(sources):
+    made(sources, "episodes", systems=("standard_rag",))
+    page, text, figure = made(sources, "cost", systems=("standard_rag", "tsim"))
+    flat, ours = rows_of(page)
+    assert flat["vectors"] == len(Lab(sources).threads(2500).packages[0].stream)
+    dimension = Lab(sources).embedder().dimension
+    assert flat["megabytes"] == pytest.approx(flat["vectors"] * dimension * 4 / 1e6)
+    assert ours["vectors"] > flat["vectors"]
+    assert ours["amplification"] == 2
+    assert flat["ingest_ms"] > 0
+    assert f"{flat['p50_ms']:.1f} ms" in figure
+    assert "none taken from the cache" in text
+    assert {path.parts[-3] for path in sources.out.glob("results/**/*.json")} == {
+        "known-vectors", "fresh-vectors"
+    }  # fmt: skip
+
+
+def test_main_ablation_and_stress_share_their_rows(sources):
+    systems = ("standard_rag", "tsim")
+    page, text, figure = made(sources, "main", systems=systems)
+    for row in rows_of(page):
+        assert row["strict"] + row["unanswered"] / 4 == pytest.approx(row["accuracy"])
+        assert row["hit_interval"] == wilson(round(row["hit"] * 12), 12)
+        assert f"{100 * row['hit']:.1f}" in figure
+    assert "extractive reader" in text
+    ablation, _, _ = made(sources, "ablation", systems=(*systems, "drift_window"))
+    assert [row["stage"] for row in rows_of(ablation)] == ["L0", "L3", "L2"]
+    assert rows_of(ablation)[0]["hit"] == rows_of(page)[0]["hit"]
+    before = {path: path.stat().st_mtime_ns for path in sources.out.glob("rows/**/*.jsonl")}
+    assert len(before) == 3
+    stress, text, _ = made(sources, "stress", systems=systems)
+    assert {path: path.stat().st_mtime_ns for path in sources.out.glob("rows/**/*.jsonl")} == before
+    _, primary, domains = stress.grids
+    assert sum(row["questions"] for row in primary.rows) == 12
+    assert sum(row["questions"] for row in domains.rows) == 12
+    hits = sum(row["questions"] * row["tsim"][0] for row in domains.rows)
+    assert hits == pytest.approx(12 * rows_of(page)[1]["hit"])
+    assert "## CL hit by domain" in text
+
+
+def test_a_killed_closed_loop_goes_on(sources):
+    whole, text, _ = made(sources, "main", systems=("standard_rag",))
+    (rows,) = sources.out.glob("rows/**/*.jsonl")
+    lines = rows.read_bytes().splitlines(keepends=True)
+    rows.write_bytes(b"".join(lines[:5]) + lines[5][:40])
+    assert made(sources, "main", systems=("standard_rag",))[:2] == (whole, text)
+
+
+def test_the_prompt_is_chosen_on_some_questions_and_frozen_on_others(sources):
+    """A server that answers rightly only where the question comes first."""
+    gold = {record.question: record.answer for record in RECORDS}
+
+    def answer(body):
+        prompt = body["messages"][-1]["content"]
+        first = prompt.startswith("You will be asked")
+        letter = next((gold[q] for q in gold if q in prompt), "A")
+        return completion(f"ANSWER: {letter if first else 'none'}\nRATIONALE: so it is")
+
+    with serving(JsonServer(answer)) as server:
+        backend = open_backend(f"openai:m@{server.url}", Access(cached=False))
+        systems = ("full_context:cap=600", "standard_rag")
+        asking = replace(sources, backend=backend)
+        page, text, figure = made(asking, "prompts", systems=systems)
+        backend.close()
+        assert len(server.seen) == 3 * 2 + 3 * 10
+    frozen, choosing = page.grids
+    assert [row["questions"] for row in choosing.rows] == [2, 2, 2]
+    assert [row["prompt"] for row in frozen.rows] == [
+        "full-vanilla.v1", "full-question-first.v1, chosen", "answer.v1"
+    ]  # fmt: skip
+    assert [row["questions"] for row in frozen.rows] == [10, 10, 10]
+    assert [row["unanswered"] for row in frozen.rows] == [1, 0, 1]
+    assert frozen.rows[0]["prompt_tokens"] == 11
+    assert "question-first.v1" in figure
+    assert "m, standing in for the paper's GPT-4o-mini" in text
+    ids = [
+        {
+            row["id"]
+            for path in sources.out.glob(f"rows/*-{part}/**/*.jsonl")
+            for row in read_rows(path)
+        }
+        for part in ("choosing", "asked")
+    ]
+    assert [len(some) for some in ids] == [2, 10]
+    assert not ids[0] & ids[1]
+
+
+def test_no_prompt_reaches_the_extractive_reader(sources):
+    with pytest.raises(DataError, match="prompts needs a model that reads them"):
+        made(sources, "prompts")
+
+
+def test_values_that_are_missing_are_dashes_and_bars_do_not_break_a_table():
+    columns = (Column(key="a", head="a"), Column(key="b", head="b", form=str))
+    grid = Grid(columns=columns, rows=({"a": 0.5, "b": "x|y"}, {}))
+    page = Page(title="T", about=("What.",), grids=(grid,), notes=("N.",), drawing="<svg />")
+    text = markdown(page, "t", "make t")
+    assert "| 0.500 | x¦y |\n| – | – |" in text
+    assert as_json(page)["tables"][0]["rows"][0] == {"a": 0.5, "b": "x|y"}
+    assert span((-0.1, 0.2)) == "-0.100 to 0.200"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["reproduce", *arguments])
+
+
+def test_the_command_makes_a_table_and_tells_programs(tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path / "cache"))
+    options = [
+        "--subset",
+        "6",
+        "--target",
+        "2k",
+        "--model",
+        str(tiny),
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    ran = run("views", *options, "--json")
+    told = json.loads(ran.stdout)
+    assert told["name"] == "views"
+    assert {row["view"] for row in told["tables"][0]["rows"]} == {"raw", "summary", "cluster"}
+    text = (tmp_path / "o" / "views.md").read_text("utf-8")
+    assert f"`scaleqa reproduce views --subset 6 --target 2k --model {tiny}`" in text
+    assert (tmp_path / "o" / "views.svg").exists()
+    assert "Hit rates of the views" in run("views", *options).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["views", "--backend", "extractive"], "views asks no answer model"),
+        (["prompts", "--target", "2k,3k"], "prompts is about one length"),
+        (["prompts"], "prompts needs a model"),
+        (["views", "--target", "long"], "'long' is no length"),
+    ],
+)
+def test_wrong_wishes_are_refused_with_a_reason(arguments, message):
+    error = run(*arguments).exception
+    assert isinstance(error, DataError)
+    assert message in str(error)
