@@ -126,10 +126,13 @@ def _show(table: Table, page: Page, files: dict[str, Path], *, machine: bool) ->
         print_json({"name": table.name, **as_json(page), "files": named})
         return
     for grid in page.grids:
-        narrow = replace(grid, columns=tuple(c for c in grid.columns if c.form is not span))
-        heads = (column.head for column in narrow.columns)
-        shown = Printed(*heads, title=grid.title or page.title)
-        for row in cells(narrow):
+        told = {key for row in grid.rows for key, value in row.items() if value is not None}
+        kept = tuple(c for c in grid.columns if c.form is not span and c.key in told)
+        shown = Printed(*(column.head for column in kept), title=grid.title or page.title)
+        for row in cells(replace(grid, columns=kept)):
             shown.add_row(*row)
-        Console().print(shown)
+        # Cells cut short say nothing: a table that is wider than the terminal stays as it is.
+        console = Console()
+        width = console.measure(shown, options=console.options.update(max_width=500)).maximum
+        Console(width=max(width, console.width)).print(shown)
     print(f"the table with its intervals is {files['table']}, its figure {files['figure']}")

@@ -11,7 +11,6 @@ from tsim.embed.models import KNOWN
 
 RIVALS = ("standard_rag", "hybrid_rrf", "tuned_hybrid", "raptor", "memgpt", "hipporag")
 WHOLE = f"full_context:cap={printed.VISIBLE}"
-THETAS = (0.62, 0.66, 0.70, 0.74, 0.78)
 
 _ALL = (
     Table(
