@@ -103,5 +103,3 @@ def test_theta_changes_the_cuts_and_the_preset_s_name(tools):
         vectors.append(system.account().vectors)
         system.close()
     assert vectors[0] < vectors[1]
-
-

@@ -26,7 +26,6 @@ from scaleqa.packages import StreamTurn, build
 from scaleqa.prompts import template
 from scaleqa.systems import Asked, Exchange, Tools, open_system, registry, system_names
 from scaleqa.systems.summarise import summarise
-from scaleqa.systems.tsim import with_theta
 from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
 from tsim import tokens, vectors
 
