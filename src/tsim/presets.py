@@ -91,6 +91,7 @@ LATE = Preset(
             lane=10.0,
             ground=0.1,
             decay=0.7,
+            same=-4.0,
             opens=-1.5,
             starts=-5.0,
             ends=-1.5,

@@ -1,9 +1,9 @@
 """Who answers whom, where conversations run through each other.
 
 In an ordinary stream the next turn mostly goes on with the last one. Where several conversations
-are interleaved it does not, and gaps tell nothing; but a turn still answers one earlier turn, of
-another speaker, and is answered at most once. So stretches of the stream are asked whether
-neighbours are any more alike than turns further apart; where they are not, the links between turns
+are interleaved it does not, and gaps tell nothing; but a turn still answers one earlier turn,
+mostly of another speaker, and is answered at most once. So stretches of the stream are asked
+whether neighbours are any more alike than turns further apart; where they are not, the links between turns
 are estimated:
 
     weight(j, i) = exp(link + turn · (cos(x_j, x_i) - ground) + lane · cos(past lane of i, future
@@ -44,6 +44,7 @@ class LinkSettings:
         lane: Weight of the likeness of what leads to one and what follows from the other.
         ground: Cosine of turns that have nothing to do with each other.
         decay: What a lane's vector keeps a link further on.
+        same: Log weight of a link between turns of the same speaker.
         opens: Log weight of a user's turn that answers none.
         starts: The same of anybody else's.
         ends: Log weight of a turn that is not answered.
@@ -59,6 +60,7 @@ class LinkSettings:
     lane: float
     ground: float
     decay: float
+    same: float
     opens: float
     starts: float
     ends: float
@@ -79,7 +81,7 @@ def interleaved(settings: LinkSettings, vectors: Vectors) -> bool:
 def replies(settings: LinkSettings, vectors: Vectors, users: Flags) -> Links:
     """Returns P[j, k - 1]: how likely turn j of a stretch answers the turn k before it."""
     gram = (vectors @ vectors.T).astype(np.float64)
-    possible = _possible(users, settings.lags)
+    possible = _possible(settings, users)
     opens = np.exp(np.where(users, settings.opens, settings.starts))
     alike = _band(gram, settings.lags) - settings.ground
     score = (settings.turn + settings.lane / 2) * alike
@@ -118,7 +120,7 @@ def members(links: Links, reach: int) -> Links:
 
 
 def _lag_prior(
-    settings: LinkSettings, score: Links, possible: Flags, opens: Links
+    settings: LinkSettings, score: Links, possible: Links, opens: Links
 ) -> npt.NDArray[np.float64]:
     lags = np.full(settings.lags, 1 / settings.lags)
     for _ in range(settings.learning):
@@ -130,12 +132,12 @@ def _lag_prior(
 def _matched(
     settings: LinkSettings,
     score: Links,
-    possible: Flags,
+    possible: Links,
     opens: Links,
     lags: npt.NDArray[np.float64],
 ) -> Links:
     """Marginals of the matching, by belief propagation between turns and those they answer."""
-    weight = np.where(possible, np.exp(score + settings.link) * lags, 0)
+    weight = possible * np.exp(score + settings.link) * lags
     count, width = weight.shape
     earlier = np.clip(np.arange(count)[:, None] - np.arange(1, width + 1), 0, None)
     ends = math.exp(settings.ends)
@@ -176,8 +178,8 @@ def _band(square: Links, width: int) -> Links:
     return out
 
 
-def _possible(users: Flags, width: int) -> Flags:
-    """A turn answers an earlier one of another speaker."""
-    earlier = np.arange(len(users))[:, None] - np.arange(1, width + 1)
-    out: Flags = (earlier >= 0) & (users[np.clip(earlier, 0, None)] != users[:, None])
-    return out
+def _possible(settings: LinkSettings, users: Flags) -> Links:
+    """A turn answers an earlier one, seldom one of the same speaker."""
+    earlier = np.arange(len(users))[:, None] - np.arange(1, settings.lags + 1)
+    same = users[np.clip(earlier, 0, None)] == users[:, None]
+    return np.where(earlier < 0, 0, np.where(same, math.exp(settings.same), 1))
