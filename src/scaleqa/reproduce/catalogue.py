@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scaleqa.reproduce import loops, printed, resources, retrieval
+from scaleqa.reproduce import late, loops, printed, resources, retrieval
 from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.page import Page, drawing, markdown
 from scaleqa.reproduce.prompts import prompts
@@ -104,6 +104,23 @@ _ALL = (
         answers=True,
         lay_out=loops.stress,
         example="--subset 60 --system tsim,standard_rag",
+    ),
+    Table(
+        name="late",
+        title="Late episodes",
+        about="Our own method beside the paper's and its rivals, at the same number of tokens.",
+        systems=(
+            "tsim_late",
+            "tsim",
+            "perfect_episodes",
+            "tuned_hybrid",
+            "fixed_window",
+            "hybrid_rrf",
+            "standard_rag",
+        ),
+        targets=(128_000, 512_000),
+        lay_out=late.late,
+        example="--subset 100 --target 32k",
     ),
     Table(
         name="prompts",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from scaleqa import __version__
 from scaleqa.backends import Backend, ChatModel
@@ -31,6 +31,7 @@ from tsim.embed import Embedder, open_embedder
 SEED = 11
 ANSWER = "answer.v1"
 Report = Callable[[int, int], None]
+Mix = Literal["blocks", "braid"]
 Progress = Callable[[str], AbstractContextManager[Report]]
 
 
@@ -100,12 +101,13 @@ class Lab:
             self._embedders[key] = open_embedder(key[0], cached=cached)
         return self._embedders[key]
 
-    def threads(self, target: int, count: int | None = None) -> Threads:
+    def threads(self, target: int, count: int | None = None, *, mix: Mix = "blocks") -> Threads:
         """Builds the packages of a length, or takes those that are there.
 
         Args:
             target: The length.
             count: Most questions to take; they are chosen evenly.
+            mix: How dialogues are mixed.
 
         Raises:
             DataError: There is too little noise, or other packages are in the way.
@@ -113,12 +115,16 @@ class Lab:
         wanted = min(filter(None, (self.sources.subset, count)), default=None)
         records = self.sources.records
         chosen = subset(records, wanted, SEED) if wanted else list(records)
-        return self.build(f"{length(target)}{f'-{wanted}' if wanted else ''}", target, chosen)
+        parts = (length(target), "" if mix == "blocks" else mix, wanted or "")
+        name = "-".join(str(part) for part in parts if part)
+        return self.build(name, target, chosen, mix=mix)
 
-    def build(self, name: str, target: int, records: Sequence[Record]) -> Threads:
+    def build(
+        self, name: str, target: int, records: Sequence[Record], *, mix: Mix = "blocks"
+    ) -> Threads:
         """Builds packages from given records, or takes those that are there."""
         if name not in self._threads:
-            made = build(records, self.sources.noise, BuildSettings(target=target))
+            made = build(records, self.sources.noise, BuildSettings(target=target, mix=mix))
             _keep(made, self.sources.out / "packages" / name)
             self._threads[name] = Threads(name=name, target=target, packages=tuple(made))
         return self._threads[name]

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +11,24 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import Memory, NewTurn
-from tsim.engine import EpisodeSettings
+from tsim.engine import EpisodeSettings, LateSettings
 from tsim.presets import LATE, Preset, find_preset
+
+# The parts of the late preset, each with what takes it out.
+PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
+    "words": lambda s: replace(s, span=replace(s.span, words=0.0)),
+    "names": lambda s: replace(s, span=replace(s.span, name=1.0)),
+    "rarity": lambda s: replace(s, span=replace(s.span, power=1.0)),
+    "windows": lambda s: replace(s, span=replace(s.span, around=0.0)),
+    # The same chance of a new topic at every gap.
+    "boundaries": lambda s: replace(
+        s, boundary=replace(s.boundary, base=-2.0, sides=0.0, drift=0.0, speaker=0.0)
+    ),
+    "speakers": lambda s: replace(s, boundary=replace(s.boundary, speaker=0.0)),
+    "fading": lambda s: replace(s, span=replace(s.span, fade=1e9)),
+    "lengths": lambda s: replace(s, span=replace(s.span, long=10**9)),
+    "links": lambda s: replace(s, links=replace(s.links, plain=-1.0)),
+}
 
 
 class Tsim:
@@ -83,9 +99,26 @@ def make(options: Mapping[str, str], tools: Tools) -> Tsim:
 
 
 def late(options: Mapping[str, str], tools: Tools) -> Tsim:
-    """Opens our own method; options: k, budget."""
-    values = take(options, k=0, budget=500)
-    return Tsim(tools, LATE, int(values["k"]), int(values["budget"]))
+    """Opens our own method; options: k, budget, off (parts to leave out, joined by +)."""
+    values = take(options, k=0, budget=500, off="")
+    preset = without(LATE, str(values["off"]).split("+")) if values["off"] else LATE
+    return Tsim(tools, preset, int(values["k"]), int(values["budget"]))
+
+
+def without(preset: Preset, parts: Sequence[str]) -> Preset:
+    """Returns a late preset without some of its parts, under a name that says so.
+
+    Raises:
+        DataError: There is no such part.
+    """
+    unknown = sorted({*parts} - {*PARTS})
+    if unknown:
+        raise DataError(f"the method has no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    settings = preset.settings
+    for part in parts:
+        if isinstance(settings, LateSettings):
+            settings = PARTS[part](settings)
+    return Preset(name=f"{preset.name}-off={'+'.join(parts)}", settings=settings)
 
 
 def with_theta(preset: Preset, theta: float) -> Preset:

@@ -3,8 +3,8 @@
 In an ordinary stream the next turn mostly goes on with the last one. Where several conversations
 are interleaved it does not, and gaps tell nothing; but a turn still answers one earlier turn,
 mostly of another speaker, and is answered at most once. So stretches of the stream are asked
-whether neighbours are any more alike than turns further apart; where they are not, the links between turns
-are estimated:
+whether neighbours are any more alike than turns further apart; where they are not, the links
+between turns are estimated:
 
     weight(j, i) = exp(link + turn · (cos(x_j, x_i) - ground) + lane · cos(past lane of i, future
                    lane of j)) · P(lag j - i)
