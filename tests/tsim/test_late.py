@@ -1,0 +1,308 @@
+"""Late episodes: each part against its formula, written out slowly; then the whole."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tsim.test_engine import WIDTH, Feed, relaxed, streams
+from tsim import LATE, Memory, NewTurn, tokens
+from tsim.assemble import render
+from tsim.errors import InputError
+from tsim.index import Postings, Rows, Windows, terms
+from tsim.rank import gather, inherited, names, pack, relevance, values, weigh
+from tsim.segment import interleaved, log_odds, members, replies
+from tsim.types import Hit, SpanWhy, Turn
+from tsim.vectors import unit
+
+SPAN, BOUNDARY, LINKS = LATE.settings.span, LATE.settings.boundary, LATE.settings.links
+
+
+def cosine(left, right):
+    lengths = math.sqrt(float(left @ left) * float(right @ right))
+    return float(left @ right) / lengths if lengths else 0.0
+
+
+def drawn(count, seed=1):
+    return unit(np.random.default_rng(seed).normal(size=(count, WIDTH)).astype(np.float32) + 0.4)
+
+
+@given(st.integers(1, 40), st.integers(1, 8))
+def test_a_window_scores_as_the_cosine_of_its_sum(count, width):
+    vectors, query = drawn(count), drawn(1, seed=2)[0]
+    rows = Rows(WIDTH, vectors)
+    found = Windows(rows, width).scores(rows.scores(query))
+    width = min(width, count)
+    expected = [cosine(vectors[i : i + width].sum(0), query) for i in range(count - width + 1)]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@given(st.lists(st.sampled_from("red blue red-green sea trees a".split()), max_size=30), st.data())
+def test_coverage_is_what_stands_in_each_run(words, data):
+    texts = [" ".join(words[n : n + 3]) for n in range(0, len(words), 3)]
+    width = data.draw(st.integers(1, max(1, len(texts))))
+    postings = Postings()
+    for text in texts:
+        postings.append(text)
+    weights = {"red": 0.5, "tree": 0.3, "elsewhere": 0.2}
+    expected = []
+    for first in range(len(texts) - width + 1):
+        counts = [term for text in texts[first : first + width] for term in terms(text)]
+        times = {term: counts.count(term) for term in weights}
+        expected.append(sum(w * times[t] / (times[t] + 1) for t, w in weights.items()))
+        one_by_one = (postings.covered(t, w, first, width) for t, w in weights.items())
+        assert sum(one_by_one) == pytest.approx(expected[-1], abs=1e-6)
+    np.testing.assert_allclose(postings.coverage(weights, width), expected, atol=1e-6)
+
+
+def test_long_threads_count_rare_and_frequent_terms_alike(monkeypatch):
+    texts = [f"{'often' if n % 3 else 'x'} {'rare' if n % 97 == 5 else 'y'}" for n in range(400)]
+    postings = Postings()
+    for text in texts:
+        postings.append(text)
+    weights = {"often": 0.4, "rare": 0.6}
+    short = postings.coverage(weights, 5)
+    monkeypatch.setattr("tsim.index.postings.SHORT", 0)
+    np.testing.assert_allclose(postings.coverage(weights, 5), short, atol=1e-6)
+
+
+@given(st.integers(1, 30))
+def test_log_odds_follow_the_formula(count):
+    x = drawn(count)
+    found, arriving = log_odds(BOUNDARY, x), log_odds(BOUNDARY, x, arrived=False)
+    for i in range(count):
+        near, far = x[max(0, i - 2) : i].sum(0), x[max(0, i - 4) : i].sum(0)
+        drift = BOUNDARY.drift * cosine(far, x[i])
+        for z, ahead in ((found[i], x[i : i + 2].sum(0)), (arriving[i], x[i])):
+            expected = BOUNDARY.base - BOUNDARY.sides * cosine(near, ahead) - drift
+            assert z == pytest.approx(expected, abs=1e-4)
+
+
+@relaxed
+@given(st.integers(1, 25), st.randoms(use_true_random=False))
+def test_values_follow_the_formula(count, rng):
+    own = np.array([rng.uniform(-0.2, 2) for _ in range(count)], dtype=np.float32)
+    width = min(SPAN.width, count)
+    windows = np.array([rng.uniform(0, 1) for _ in range(count - width + 1)], dtype=np.float32)
+    confidences = np.array([rng.uniform(0, 0.9) for _ in range(count)])
+    words = np.array([rng.randint(2, 300) for _ in range(count)], dtype=np.uint32)
+    relevant = relevance(SPAN, own, windows)
+    for t in range(count):
+        near = max(windows[w] for w in range(len(windows)) if w <= t < w + width)
+        assert relevant[t] == pytest.approx(own[t] + SPAN.around * near, abs=1e-5)
+    if relevant.max() <= 0:
+        return
+    found = values(SPAN, relevant, confidences, words)
+    for t in range(count):
+        best = 0.0
+        for a in range(count):
+            kept = max(float(relevant[a] / relevant.max()), 1e-9) ** SPAN.sharp
+            for step in range(a + 1, t + 1):
+                kept *= (1 - confidences[step]) * math.exp(-float(words[step]) / SPAN.fade)
+            for step in range(a - 1, t - 1, -1):
+                kept *= (1 - confidences[step + 1]) * math.exp(-float(words[step]) / SPAN.fade)
+            best = max(best, kept)
+        assert found[t] == pytest.approx(best, rel=1e-6)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(2, 90)), min_size=1), st.integers(1, 400))
+def test_what_is_packed_fits_to_the_word_and_the_best_comes_first(turns, budget):
+    worth = np.array([value for value, _ in turns])
+    words = np.array([length for _, length in turns], dtype=np.uint32)
+    chosen = pack(worth, words, budget=budget, long=SPAN.long, skip=SPAN.skip)
+    shown = [
+        Hit(
+            episode=0,
+            turns=tuple(
+                Turn(id=n, role="u", text=" ".join(["w"] * (int(words[n]) - 1))) for n in span
+            ),
+            score=1.0,
+            why=SpanWhy(anchor=0, dense=0, lexical=0, share=1),
+        )
+        for span in gather(chosen, SPAN.skip)
+    ]
+    assert len(render(shown).split()) <= budget
+    rates = worth / np.maximum(1, words / SPAN.long)
+    if words[rates.argmax()] + 4 <= budget:
+        assert int(rates.argmax()) in chosen or rates.tolist().count(rates.max()) > 1
+
+
+def test_rare_words_weigh_more_and_names_more_still():
+    assert names("So when does Bumblewick sail? Ask Mr. Orrin. Which one?") == {"bumblewick", "mr"}
+    assert names('He said: "Timur may." Then Ludo\'s key') == {"ludo"}
+    postings = Postings()
+    for text in ["the boat leaves"] * 20 + ["the boat of bumblewick", "a sail"]:
+        postings.append(text)
+    plain = weigh("does bumblewick boat sail", postings, power=2, name=2)
+    named = weigh("does Bumblewick boat sail", postings, power=2, name=2)
+    assert sum(plain.values()) == pytest.approx(1)
+    assert plain["bumblewick"] == plain["sail"] > 5 * plain["boat"]
+    assert named["bumblewick"] == pytest.approx(2 * named["sail"])
+    assert weigh("the of and", postings, power=2, name=2) == {}
+
+
+def braided(lanes, length, seed=0):
+    """Conversations that take turns at random; each keeps to a direction of its own."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(length, 48))
+    left = [[lane, 0] for lane in range(lanes)]
+    rows, owner, users = [], [], []
+    fresh = lanes
+    for _ in range(length):
+        slot = left[rng.integers(lanes)]
+        rows.append(centres[slot[0]] + 1.1 * rng.normal(size=48))
+        owner.append(slot[0])
+        users.append(slot[1] % 2 == 0)
+        slot[1] += 1
+        if slot[1] == 16:
+            slot[:] = [fresh, 0]
+            fresh += 1
+    return unit(np.array(rows, dtype=np.float32)), np.array(owner), np.array(users)
+
+
+def test_interleaved_conversations_are_noticed_and_told_apart():
+    vectors, owner, users = braided(4, 190)
+    assert interleaved(LINKS, vectors)
+    links = replies(LINKS, vectors, users)
+    assert links.min() >= 0
+    assert links.sum(1).max() <= 1 + 1e-6
+    own = sum(
+        links[j, k - 1]
+        for j in range(190)
+        for k in range(1, LINKS.lags + 1)
+        if j >= k and owner[j] == owner[j - k]
+    )
+    assert own / links.sum() > 0.9
+    reach, anchor = SPAN.reach, 95
+    member = members(links[None, anchor - reach : anchor + reach + 1], reach)[0]
+    around = owner[anchor - reach : anchor + reach + 1] == owner[anchor]
+    assert member[reach] == 1
+    assert member[around].mean() > 0.9
+    assert member[~around].mean() < 0.3
+
+
+def test_plain_streams_are_left_alone():
+    vectors, _, _ = braided(1, 190)
+    assert not interleaved(LINKS, vectors)
+    assert not interleaved(LINKS, drawn(20))
+
+
+def test_what_is_inherited_along_a_conversation_follows_the_formula():
+    rng = np.random.default_rng(3)
+    size = 2 * SPAN.reach + 1
+    member, own = rng.uniform(size=(1, size)), rng.uniform(size=(1, size))
+    member[0, SPAN.reach] = 1
+    words = rng.integers(2, 50, size=(1, size)).astype(float)
+    found = inherited(SPAN, np.array([0.8]), member, words, own)[0]
+    for place in range(size):
+        low, high = sorted((place, SPAN.reach))
+        crossed = [n for n in range(low, high + 1) if n != SPAN.reach]
+        between = sum(member[0, n] * words[0, n] for n in crossed)
+        expected = 0.8**SPAN.sharp * member[0, place] ** SPAN.trust * math.exp(-between / SPAN.fade)
+        expected *= (1 + SPAN.own * own[0, place]) / (1 + SPAN.own)
+        assert found[place] == pytest.approx(expected)
+
+
+@relaxed
+@given(stream=streams)
+def test_nothing_but_turns_is_embedded_and_budgets_hold(stream):
+    feed = Feed(LATE)
+    feed.add(stream)
+    for budget in (30, 200, 10**6):
+        hits = feed.search("w3 w7 of W9", budget=budget)
+        shown = [turn for hit in hits for turn in hit.turns]
+        assert len(shown) == len({*shown})
+        assert all([*hit.turns] == sorted(hit.turns) for hit in hits)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert sorted(shown) == list(range(len(stream)))
+    assert feed.embedded == []
+
+
+@pytest.fixture
+def thread(tmp_path, minilm):
+    with Memory.open(tmp_path / "m.db", model=minilm) as memory:
+        yield memory.thread("a")
+
+
+TALK = [
+    ("user", "The sourdough will not rise, the kitchen is cold."),
+    ("model", "Put the bowl in the oven with only the light on."),
+    ("user", "And how long until I can shape it?"),
+    ("model", "Four hours, then overnight in the fridge."),
+    ("user", "From May on, new projects at Halden run on one consumer GPU."),
+    ("model", "Does that hold for fine-tuning too?"),
+    ("user", "For everything but the two runs that the board signed off."),
+    ("model", "Noted."),
+    ("user", "Is the 7:40 to Bergen running on Sunday?"),
+    ("model", "Only from the second platform, works on the line."),
+    ("user", "Then I take the bus."),
+]
+
+
+def test_a_question_brings_the_whole_episode_and_says_why(thread):
+    thread.add_many(TALK)
+    hits = thread.search("Which model should Halden start with?", budget=90)
+    ids = [turn.id for turn in hits[0].turns]
+    assert {4, 5, 6} <= {*ids}
+    why = hits[0].why
+    assert isinstance(why, SpanWhy)
+    assert (why.anchor, why.share) == (4, 1.0)
+    assert why.words[0][0] == "halden"
+    assert "turn 4 is 100% as relevant as the best" in str(why)
+    assert "halden" in str(why)
+    assert tokens.estimate(thread.write(hits)) <= 90
+
+
+def test_a_context_keeps_the_order_of_the_conversation_and_marks_gaps(thread):
+    long = " ".join(["and then the oven and the light and the bowl"] * 40)
+    thread.add_many([*TALK[:2], ("user", long), *TALK[2:4], *TALK[8:]])
+    text = thread.context("When do I shape the sourdough?", budget=60)
+    places = [text.find(said) for _, said in (TALK[0], TALK[2], TALK[3])]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "…" in text
+    assert long not in text
+
+
+def test_episodes_are_cut_anew_at_any_threshold(thread):
+    thread.add_many(TALK)
+    counts = [len(thread.episodes(threshold=t)) for t in (0, 0.1, 0.25, 0.6, 1)]
+    assert counts == sorted(counts, reverse=True)
+    assert (counts[0], counts[-1]) == (len(TALK), 1)
+    firsts = [episode.turns[0].id for episode in thread.episodes(threshold=0.1)]
+    assert 4 in firsts
+    for wrong in (-0.1, 1.5, math.nan):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            thread.episodes(threshold=wrong)
+
+
+def test_a_braided_thread_gives_each_conversation_its_own(tmp_path):
+    """The engine follows links where streams are mixed, whatever way the turns came."""
+    vectors, owner, users = braided(4, 230, seed=4)
+
+    class Given:
+        identity, dimension = "given", 48
+
+        def embed(self, texts):
+            return np.stack([vectors[int(text.split()[1])] for text in texts])
+
+        def embed_query(self, text):
+            return self.embed([text])[0]
+
+    turns = [
+        NewTurn(role="user" if users[n] else "model", text=f"turn {n} said so much more")
+        for n in range(230)
+    ]
+    found = []
+    for pieces in (230, 37):
+        with Memory.open(tmp_path / f"{pieces}.db", model=Given()) as memory:
+            thread = memory.thread("a")
+            for first in range(0, 230, pieces):
+                thread.add_many(turns[first : first + pieces])
+                thread.search("turn 0", budget=50)
+            found.append(thread.search("turn 120", budget=100))
+    assert found[0] == found[1]
+    shown = [turn.id for hit in found[0] for turn in hit.turns]
+    assert np.mean(owner[shown] == owner[120]) > 0.6
