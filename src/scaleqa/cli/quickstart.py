@@ -19,7 +19,15 @@ from scaleqa.report import write_report
 from tsim.cli.shell import AsJson, print_json, progress_bar, stderr
 from tsim.embed import open_embedder
 
-SYSTEMS = ("tsim", "fixed_window", "hybrid_rrf", "standard_rag", "full_context", "oracle")
+SYSTEMS = (
+    "tsim_late",
+    "tsim",
+    "fixed_window",
+    "hybrid_rrf",
+    "standard_rag",
+    "full_context",
+    "oracle",
+)
 QUESTIONS = 80
 TARGET = 16_000
 SEED = 11
@@ -32,7 +40,7 @@ def quickstart(
     ] = Path("runs/quickstart"),
     as_json: AsJson = False,
 ) -> None:
-    """Build a small thread, run six systems on it in the closed loop, write a report; no model.
+    """Build a small thread, run seven systems on it in the closed loop, write a report; no model.
 
     Example: scaleqa quickstart
     """
@@ -61,7 +69,7 @@ def quickstart(
     print("CL hit: all evidence is in the context, along the closed loop. No model answers here.")
     print(f"The thread and every row are in {out}.")
     print(f"The report with all figures and questions is {page}: open it in a browser. Next:")
-    print(f"  scaleqa compare {out / 'rows'} tsim standard_rag")
+    print(f"  scaleqa compare {out / 'rows'} tsim_late tsim")
     print("  scaleqa build --target 128k --out packages/128k && scaleqa retrieve packages/128k")
     print("  scaleqa run packages/128k --backend openai:MODEL@BASE_URL --out runs/first")
 
