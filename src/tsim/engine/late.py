@@ -247,7 +247,8 @@ class LateEngine:
         own = similar + share * self._postings.coverage(weights)
         windows = self._windows.scores(similar) + share * self._postings.coverage(weights, width)
         relevant = relevance(settings, own, windows)
-        return _Asked(similar=similar, weights=weights, own=own, relevant=relevant)
+        top = max(float(relevant.max()), TINY)
+        return _Asked(similar=similar, weights=weights, own=own, relevant=relevant, best=top)
 
     def _follow(self, asked: "_Asked", words: npt.NDArray[np.uint32], worth: Values) -> None:
         """Raises the worth of turns whose interleaved conversation the question points to."""
@@ -263,7 +264,7 @@ class LateEngine:
         around = np.add.outer(np.array(anchors), np.arange(-settings.reach, settings.reach + 1))
         inside = (around >= 0) & (around < len(worth))
         at = np.where(inside, around, 0)
-        share = asked.relevant[anchors].astype(np.float64) / max(float(asked.relevant.max()), TINY)
+        share = asked.relevant[anchors].astype(np.float64) / asked.best
         own = asked.own[at].astype(np.float64) / max(float(asked.own.max()), TINY)
         links = self._links(around, inside)
         member = np.where(inside, members(links, settings.reach), 0)
@@ -321,7 +322,7 @@ class LateEngine:
 
     def _found(self, span: Sequence[int], asked: "_Asked", worth: Values) -> Found:
         """Says what a span is and why it is there."""
-        top = max(span, key=lambda place: (asked.relevant[place], -place))
+        top = span[int(asked.relevant[list(span)].argmax())]
         first, last = span[0], span[-1] + 1
         matched = (
             (term, self._postings.covered(term, weight, first, last - first))
@@ -338,7 +339,7 @@ class LateEngine:
                 anchor=self._turn_ids[top],
                 dense=dense,
                 lexical=sum(share for _, share in words),
-                share=float(asked.relevant[top] / asked.relevant.max()),
+                share=float(asked.relevant[top]) / asked.best,
                 words=tuple(words),
                 opens=self._confidence(first) if first else 1.0,
                 closes=self._confidence(last) if last < len(self._turn_ids) else 1.0,
@@ -377,9 +378,11 @@ class _Asked:
         weights: What the question's words weigh.
         own: Cosine and words together.
         relevant: The same with the best window around.
+        best: The highest of these.
     """
 
     similar: Vector
     weights: dict[str, float]
     own: Vector
     relevant: Vector
+    best: float

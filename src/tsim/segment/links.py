@@ -27,6 +27,8 @@ Links: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 # Lags at which turns of a plain stream have nothing more to do with each other.
 APART = range(8, 15)
+# Lags beyond which no conversation reaches, mixed or not.
+DISTANT = range(40, 61, 2)
 FAR = 60
 SOME = 0.5
 TINY = 1e-30
@@ -38,6 +40,7 @@ class LinkSettings:
 
     Attributes:
         plain: How much more alike neighbours must be than turns apart, for a stretch to be plain.
+        mixed: How much more alike turns in reach must be than distant ones, for links to be sought.
         lags: A turn answers one of so many turns before it.
         link: Log weight of a link at ground.
         turn: Weight of the likeness of two turns.
@@ -54,6 +57,7 @@ class LinkSettings:
     """
 
     plain: float
+    mixed: float
     lags: int
     link: float
     turn: float
@@ -70,12 +74,17 @@ class LinkSettings:
 
 
 def interleaved(settings: LinkSettings, vectors: Vectors) -> bool:
-    """Tells whether neighbours in a stretch are hardly more alike than turns further apart."""
-    if len(vectors) < 2 * APART.stop:
+    """Tells whether conversations run through each other in a stretch.
+
+    Neighbours are then hardly more alike than turns further apart, but turns in reach of each other
+    are still more alike than those that are not: otherwise there is nothing to follow.
+    """
+    if len(vectors) < 2 * DISTANT.stop:
         return False
-    near = float(np.vecdot(vectors[1:], vectors[:-1]).mean())
-    apart = [float(np.vecdot(vectors[lag:], vectors[:-lag]).mean()) for lag in APART]
-    return near - sum(apart) / len(apart) < settings.plain
+    neighbours = _alike(vectors, range(1, 2))
+    reached, distant = _alike(vectors, range(1, settings.lags + 1)), _alike(vectors, DISTANT)
+    mixed = neighbours - _alike(vectors, APART) < settings.plain
+    return mixed and reached - distant > settings.mixed
 
 
 def replies(settings: LinkSettings, vectors: Vectors, users: Flags) -> Links:
@@ -117,6 +126,12 @@ def members(links: Links, reach: int) -> Links:
         back[:, at] = (links[:, rows, steps - 1] * back[:, at + 1 : at + lags + 1]).sum(1)
     onward[:, :centre] = back[:, :centre]
     return np.minimum(onward[:, lags : lags + 2 * reach + 1], 1)
+
+
+def _alike(vectors: Vectors, lags: range) -> float:
+    """Mean cosine of turns at some lags."""
+    means = [float(np.vecdot(vectors[lag:], vectors[:-lag]).mean()) for lag in lags]
+    return sum(means) / len(means)
 
 
 def _lag_prior(
