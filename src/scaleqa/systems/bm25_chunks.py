@@ -1,0 +1,63 @@
+"""BM25 over fixed chunks: runs of whole turns within a given length, the best few by words."""
+
+from collections.abc import Mapping, Sequence
+
+from scaleqa.packages import StreamTurn
+from scaleqa.systems.flat import FlatSystem
+from scaleqa.systems.protocol import Asked, Retrieved, Tools, Unit
+from scaleqa.systems.registry import take
+from tsim import tokens
+from tsim.index import Postings
+from tsim.vectors import best
+
+
+class Bm25Chunks(FlatSystem):
+    """Chunks of consecutive whole turns that do not overlap; the last one is still open.
+
+    The index is made at the first request after turns came: an open chunk that grows would have to
+    be taken out of it otherwise.
+    """
+
+    def __init__(self, *, size: int, k: int) -> None:
+        """Starts empty."""
+        super().__init__()
+        self._size = size
+        self._k = k
+        self._chunks: list[list[int]] = []
+        self._open = 0
+        self._postings: Postings | None = None
+
+    def index(self, turns: Sequence[StreamTurn]) -> None:
+        """Fills chunks; a turn longer than a chunk is one of its own."""
+        for turn in turns:
+            words = len(turn.text.split())
+            if not self._chunks or tokens.from_words(self._open + words) > self._size:
+                self._chunks.append([])
+                self._open = 0
+            self._chunks[-1].append(turn.id)
+            self._open += words
+        self._postings = None
+
+    def retrieve(self, asked: Asked) -> Retrieved:
+        """Finds the chunks that share most with the request; those that share nothing stay out."""
+        scores = self._indexed().scores(asked.question)
+        return self.show(
+            [
+                Unit(turns=tuple(self._chunks[place]), score=float(scores[place]))
+                for place in best(scores, self._k)
+                if scores[place] > 0
+            ]
+        )
+
+    def _indexed(self) -> Postings:
+        if self._postings is None:
+            self._postings = Postings()
+            for chunk in self._chunks:
+                self._postings.append("\n".join(self.turns[turn].text for turn in chunk))
+        return self._postings
+
+
+def make(options: Mapping[str, str], tools: Tools) -> Bm25Chunks:
+    """Opens the system; options: size, k."""
+    values = take(options, size=1100, k=5)
+    return Bm25Chunks(size=int(values["size"]), k=int(values["k"]))

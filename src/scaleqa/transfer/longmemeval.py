@@ -1,0 +1,285 @@
+"""LongMemEval as flat threads: one a question, with the turns that hold its evidence.
+
+Two published forms are read. The S and M forms have a history a question, which is used as it is.
+The oracle form has the sessions with the evidence alone; a history is compiled around them from
+the sessions of the other questions. Either way a system sees turns, never where a session ends.
+"""
+
+import gzip
+import hashlib
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from scaleqa.errors import DataError
+from scaleqa.packages import Package, Query, StreamTurn
+from scaleqa.packages.package import Block
+from tsim import tokens
+
+# How the release marks a question that its history does not answer.
+ABSTENTION = "_abs"
+GZIP = b"\x1f\x8b"
+
+
+class Turn(BaseModel):
+    """A turn as published."""
+
+    model_config = ConfigDict(frozen=True)
+
+    role: Literal["user", "assistant"]
+    content: str
+    has_answer: bool = False
+
+
+class Question(BaseModel):
+    """A question as published, as far as retrieval needs it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    question_id: str = Field(min_length=1)
+    question_type: str
+    question: str = Field(min_length=1)
+    haystack_dates: list[str]
+    haystack_session_ids: list[str]
+    haystack_sessions: list[list[Turn]]
+    answer_session_ids: list[str]
+
+    @model_validator(mode="after")
+    def _aligned(self) -> "Question":
+        counts = {
+            len(self.haystack_sessions),
+            len(self.haystack_dates),
+            len(self.haystack_session_ids),
+        }
+        if len(counts) > 1:
+            raise ValueError("haystack_sessions, _dates and _session_ids differ in length")
+        return self
+
+    @property
+    def marked(self) -> bool:
+        """Whether some turn is marked as evidence."""
+        return any(turn.has_answer for session in self.haystack_sessions for turn in session)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A file of questions.
+
+    Attributes:
+        questions: All of them.
+        sha256: Of the JSON, unpacked.
+        oracle: Whether histories hold the sessions with the evidence and nothing else.
+    """
+
+    questions: tuple[Question, ...]
+    sha256: str
+    oracle: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The questions that recall of evidence can be measured on.
+
+    Attributes:
+        questions: Those, in the order of the file.
+        abstentions: Left out, since the history is not to answer them.
+        unmarked: Left out, since no turn is marked.
+    """
+
+    questions: tuple[Question, ...]
+    abstentions: int
+    unmarked: int
+
+
+Session: TypeAlias = Sequence[Turn]
+
+
+def load_release(path: Path) -> Release:
+    """Reads a file in its published form, plain or gzipped.
+
+    Raises:
+        DataError: It is not there, or is something else.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read ({error.strerror}); expected LongMemEval's "
+            "longmemeval_s.json or longmemeval_oracle.json, plain or .gz"
+        ) from None
+    try:
+        plain = gzip.decompress(content) if content.startswith(GZIP) else content
+        questions = TypeAdapter(tuple[Question, ...]).validate_json(plain)
+    except (ValidationError, gzip.BadGzipFile, EOFError) as error:
+        raise DataError(f"{path} is not LongMemEval as published: {_first(error)}") from None
+    names = [question.question_id for question in questions]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or not names:
+        found = f"question {twice[0]} is there twice" if twice else "it holds no question"
+        raise DataError(f"{path} is not LongMemEval as published: {found}")
+    oracle = all({*q.haystack_session_ids} <= {*q.answer_session_ids} for q in questions)
+    return Release(questions=questions, sha256=hashlib.sha256(plain).hexdigest(), oracle=oracle)
+
+
+def choose(questions: Sequence[Question], count: int | None, seed: int) -> Chosen:
+    """Leaves out what cannot be measured, and draws `count` of the rest where it is given.
+
+    Raises:
+        DataError: Nothing is left.
+    """
+    answerable = [q for q in questions if not q.question_id.endswith(ABSTENTION)]
+    marked = [question for question in answerable if question.marked]
+    if not marked:
+        raise DataError(
+            f"none of {len(questions)} questions has a turn marked has_answer; without marks "
+            "there is no evidence to look for"
+        )
+    drawn = marked
+    if count is not None and count < len(marked):
+        lots = sorted(marked, key=lambda q: _lot(seed, q.question_id))[:count]
+        kept = {question.question_id for question in lots}
+        drawn = [question for question in marked if question.question_id in kept]
+    return Chosen(
+        questions=tuple(drawn),
+        abstentions=len(questions) - len(answerable),
+        unmarked=len(answerable) - len(marked),
+    )
+
+
+def compile_threads(
+    release: Release, questions: Iterable[Question], *, target: int, seed: int
+) -> list[Package]:
+    """Makes a thread of each question.
+
+    Args:
+        release: The file, from which other sessions come.
+        questions: Those wanted.
+        target: Tokens that a history compiled from the oracle form has at most, unless its own
+            sessions have more. Published histories stay as they are.
+        seed: Draws and places the other sessions.
+
+    Raises:
+        DataError: There are too few other sessions for the target.
+    """
+    pool = _pool(release.questions) if release.oracle else {}
+    packages = []
+    for question in questions:
+        sessions: list[tuple[str, Session]]
+        if release.oracle:
+            sessions = _compiled(question, pool, target, seed)
+        else:
+            named = zip(question.haystack_session_ids, question.haystack_sessions, strict=True)
+            sessions = list(named)
+        settings = {"target": target if release.oracle else None, "seed": seed}
+        packages.append(_package(question, sessions, settings))
+    return packages
+
+
+def _compiled(
+    question: Question, pool: Mapping[str, tuple[str, Session]], target: int, seed: int
+) -> list[tuple[str, Session]]:
+    """Spreads a question's sessions, in the order of their dates, among those of others."""
+    rng = random.Random(f"{seed}:{question.question_id}")
+    named = zip(question.haystack_session_ids, question.haystack_sessions, strict=True)
+    dated = zip(question.haystack_dates, named, strict=True)
+    own: list[tuple[str, Session]] = [one for _, one in sorted(dated, key=lambda pair: pair[0])]
+    names = {*question.haystack_session_ids}
+    known = {_fingerprint(session) for _, session in own}
+    others = [one for key, one in pool.items() if key not in known and one[0] not in names]
+    rng.shuffle(others)
+    words = sum(_words(session) for _, session in own)
+    fill: list[tuple[str, Session]] = []
+    for other in others:
+        words += _words(other[1])
+        if tokens.from_words(words) > target:
+            break
+        fill.append(other)
+    else:
+        raise DataError(
+            f"all sessions together come to {tokens.from_words(words):,} tokens, less than the "
+            f"target of {target:,}; set --target lower"
+        )
+    places = {*rng.sample(range(len(own) + len(fill)), len(own))}
+    mine, theirs = iter(own), iter(fill)
+    return [next(mine if n in places else theirs) for n in range(len(own) + len(fill))]
+
+
+def _pool(questions: Iterable[Question]) -> dict[str, tuple[str, Session]]:
+    """Returns every session once, whatever ids it has, in the order of ids."""
+    named = (
+        (name, session)
+        for question in questions
+        for name, session in zip(
+            question.haystack_session_ids, question.haystack_sessions, strict=True
+        )
+    )
+    pool: dict[str, tuple[str, Session]] = {}
+    for name, session in sorted(named, key=lambda pair: pair[0]):
+        pool.setdefault(_fingerprint(session), (name, session))
+    return pool
+
+
+def _package(
+    question: Question, sessions: Sequence[tuple[str, Session]], settings: Mapping[str, object]
+) -> Package:
+    stream: list[StreamTurn] = []
+    evidence: list[int] = []
+    own: list[Block] = []
+    others: list[Block] = []
+    mine = {*question.haystack_session_ids}
+    for name, session in sessions:
+        first = len(stream)
+        for turn in session:
+            if not turn.content.strip():
+                continue
+            if turn.has_answer and name in mine:
+                evidence.append(len(stream))
+            role = "user" if turn.role == "user" else "model"
+            stream.append(StreamTurn(id=len(stream), role=role, text=turn.content))
+        block = Block(source=name, turns=tuple(range(first, len(stream))))
+        (own if name in mine else others).append(block)
+    query = Query(
+        id=question.question_id,
+        question=question.question,
+        options={},
+        answer="",
+        evidence=tuple(evidence),
+        domain=question.question_type,
+        split="",
+        stress=(),
+        reasoning="",
+    )
+    return Package(
+        name=question.question_id,
+        stream=tuple(stream),
+        queries=(query,),
+        truth=tuple(own),
+        noise=tuple(others),
+        settings=settings,
+    )
+
+
+def _fingerprint(session: Session) -> str:
+    """Names a session by what is said: some are published under two ids."""
+    said = "\x00".join(f"{turn.role}\x01{turn.content}" for turn in session)
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _words(session: Session) -> int:
+    return sum(len(turn.content.split()) for turn in session)
+
+
+def _lot(seed: int, name: str) -> str:
+    return hashlib.sha256(f"{seed}:{name}".encode()).hexdigest()
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        one = error.errors()[0]
+        place = ".".join(str(part) for part in one["loc"])
+        return f"{place or 'the file'}: {one['msg']} ({error.error_count()} problems in all)"
+    return str(error)
