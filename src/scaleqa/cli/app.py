@@ -13,6 +13,7 @@ from scaleqa.cli import (
     reproduce,
     retrieve,
     run,
+    transfer,
 )
 from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run as run_app
@@ -34,6 +35,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
 app.add_typer(reproduce.app, name="reproduce")
+app.add_typer(transfer.app, name="transfer")
 
 
 @app.callback()

@@ -2,5 +2,17 @@
 
 from scaleqa.stats.intervals import Interval, wilson
 from scaleqa.stats.paired import Difference, kappa, mcnemar, paired_bootstrap
+from scaleqa.stats.segmentation import exact_f1, half_segment, pk, window_diff
 
-__all__ = ["Difference", "Interval", "kappa", "mcnemar", "paired_bootstrap", "wilson"]
+__all__ = [
+    "Difference",
+    "Interval",
+    "exact_f1",
+    "half_segment",
+    "kappa",
+    "mcnemar",
+    "paired_bootstrap",
+    "pk",
+    "wilson",
+    "window_diff",
+]
