@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from scaleqa.packages import parse_target
 from scaleqa.systems import split_specs
@@ -109,7 +109,8 @@ def longmemeval(
             }
         )
         return
-    table = Table("system", "in context", "95 %", "best 5", "tokens", "difference", "95 %", "p")
+    heads = ("in context", "95 %", "best 5", "tokens", "difference", "95 %", "p")
+    table = Table(Column("system", no_wrap=True), *heads)
     for one in measured:
         table.add_row(*longmemeval_cells(one))
     Console().print(table)
@@ -142,7 +143,9 @@ def tiage(
     if as_json:
         print_json({"window": k, "rules": [asdict(one) for one in found]})
         return
-    table = Table("rule", "threshold", "Pk", "WindowDiff", "F1", "cuts a chat")
+    table = Table(
+        Column("rule", no_wrap=True), "threshold", "Pk", "WindowDiff", "F1", "cuts a chat"
+    )
     for one in found:
         table.add_row(*tiage_cells(one))
     Console().print(table)
