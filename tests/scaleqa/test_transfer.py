@@ -16,6 +16,7 @@ from scaleqa.errors import DataError
 from scaleqa.stats import exact_f1, half_segment, pk, window_diff
 from scaleqa.systems import Asked, Tools
 from scaleqa.systems.bm25_chunks import make
+from scaleqa.systems.packed_turns import make as make_packed
 from scaleqa.transfer import (
     Chat,
     choose,
@@ -260,6 +261,24 @@ def test_bm25_chunks_do_not_depend_on_the_pieces_they_came_in():
         pieces.ingest([turn])
         pieces.retrieve(asked("gpu"))
     assert pieces.retrieve(asked("which gpu rule?")) == whole.retrieve(asked("which gpu rule?"))
+
+
+def test_packed_turns_keep_their_budget_and_pass_over_long_turns_only_if_told(tiny_embedder):
+    turns = thread(["which gpu rule " * 10, "bread and train", "only one letter"])
+
+    def shown(**options):
+        system = make_packed(
+            {key: str(value) for key, value in options.items()}, Tools(embedder=tiny_embedder)
+        )
+        system.ingest(turns)
+        found = system.retrieve(asked("which gpu rule?"))
+        assert len(found.context.split()) * 1.3 <= options["budget"] + 0.5
+        return [turn for unit in found.units for turn in unit.turns]
+
+    assert sorted(shown(budget=200)) == [0, 1, 2]
+    assert shown(budget=200, long=1)[-1] == 0
+    assert shown(budget=45, long=0) == [0]
+    assert sorted(shown(budget=45, long=1)) == [1, 2]
 
 
 # Segmentation ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ LIMITS = {
     "full_context": "cap",
     "hipporag": "cap",
     "hybrid_rrf": "cap",
+    "packed_turns": "budget",
     "raptor": "budget",
     "tsim": "budget",
     "tsim_late": "budget",
