@@ -79,12 +79,14 @@ REQUESTS = [ASKED, ask("Who takes the ticket to the platform?", "q2"), ask("yes"
 NAMES = [name for name in system_names() if name not in registry.CONTROLS]
 # How to hold each system's context short: its options, then the most tokens and units they allow.
 LIMITS = {
+    "bm25_chunks": ("size=40,k=3", None, 3),
     "drift_window": ("k=3", None, 3),
     "fixed_window": ("size=40,k=3", None, 3),
     "full_context": ("cap=300", 300, None),
     "hipporag": ("chunk=60,k=4,cap=300", 300, 4),
     "hybrid_rrf": ("cap=300", 300, None),
     "memgpt": ("window=500,budget=200", 500, None),
+    "packed_turns": ("budget=300", 300, None),
     "raptor": ("budget=300", 300, None),
     "standard_rag": ("k=3", None, 3),
     "tsim": ("k=4,budget=300", 300, 4),
