@@ -30,7 +30,7 @@ from scaleqa.transfer import (
 )
 from scaleqa.transfer.cuts import best_threshold, drift_alone, every, judge, late_causal
 from scaleqa.transfer.pages import Origin, longmemeval_page, tiage_page
-from tests.scaleqa.test_systems import thread
+from tests.scaleqa.test_controls import thread
 from tsim.presets import LATE
 
 WORDS = "budget letter rule gpu bread train project only new says".split()
