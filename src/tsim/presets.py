@@ -38,6 +38,11 @@ class Preset:
         return list(hits)
 
     @property
+    def budget(self) -> int | None:
+        """Tokens that a search may return where nobody says; None for no limit."""
+        return self.settings.span.budget if isinstance(self.settings, LateSettings) else None
+
+    @property
     def summarises(self) -> bool:
         """Whether episodes get a summary when they close."""
         return isinstance(self.settings, EpisodeSettings)

@@ -3,7 +3,8 @@
 import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -121,9 +122,10 @@ class Thread:
                 budget of their own when none is given.
         """
         _positive(k=k, budget=budget)
-        asked = self._asked(query, k, budget)
-        with self._lock:
-            found = self._current().search(asked, self._tools)
+        most = self._preset.budget if budget is None else budget
+        asked = self._asked(query, k, most)
+        with self._asking() as engine:
+            found = engine.search(asked, self._tools)
             turns = {
                 turn.id: turn
                 for turn in self._store.turns(self.name, [t for f in found for t in f.turns])
@@ -137,13 +139,13 @@ class Thread:
             )
             for one in found
         ]
-        return fit(hits, budget)
+        return fit(hits, most)
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Tells which turns each view leads to, before ranking: for diagnostics."""
         asked = self._asked(query)
-        with self._lock:
-            return self._current().views(asked, self._tools)
+        with self._asking() as engine:
+            return engine.views(asked, self._tools)
 
     def context(self, query: str, *, budget: int = CONTEXT_BUDGET) -> str:
         """Writes the episodes that bear on a query as text for a prompt, within the budget."""
@@ -209,10 +211,11 @@ class Thread:
     def _cut_anew(self, threshold: float) -> list[Episode]:
         if not 0 <= threshold <= 1:
             raise InputError(f"threshold={threshold} makes no sense; it is between 0 and 1")
-        with self._lock:
-            begin = {*self._current().beginnings(threshold, self._tools)}
+        with self._asking() as engine:
+            begin = {*engine.beginnings(threshold, self._tools)}
+            turns = self.turns()
         groups: list[list[Turn]] = []
-        for turn in self.turns():
+        for turn in turns:
             if turn.id in begin or not groups:
                 groups.append([])
             groups[-1].append(turn)
@@ -221,6 +224,20 @@ class Thread:
             Episode(id=number, turns=tuple(turns), open=number == last)
             for number, turns in enumerate(groups)
         ]
+
+    @contextmanager
+    def _asking(self) -> Iterator[Engine]:
+        """Lends the engine for a question, with one state of the file throughout.
+
+        Whatever is raised on the way may have stopped it halfway through catching up, so it is
+        read anew then.
+        """
+        with self._lock, self._store.snapshot():
+            try:
+                yield self._current()
+            except BaseException:
+                self._engine = None
+                raise
 
     def _asked(self, query: str, count: int | None = None, budget: int | None = None) -> Query:
         if not require_text(query).strip():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tsim.test_engine import WIDTH, Feed, relaxed, streams
+from tests.tsim.test_engine import WIDTH, Feed, embed, relaxed, streams
 from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import render
 from tsim.errors import InputError
@@ -52,7 +52,9 @@ def test_coverage_is_what_stands_in_each_run(words, data):
         counts = [term for text in texts[first : first + width] for term in terms(text)]
         times = {term: counts.count(term) for term in weights}
         expected.append(sum(w * times[t] / (times[t] + 1) for t, w in weights.items()))
-        one_by_one = (postings.covered(t, w, first, width) for t, w in weights.items())
+        one_by_one = (
+            postings.covered(t, w, range(first, first + width)) for t, w in weights.items()
+        )
         assert sum(one_by_one) == pytest.approx(expected[-1], abs=1e-6)
     np.testing.assert_allclose(postings.coverage(weights, width), expected, atol=1e-6)
 
@@ -306,3 +308,65 @@ def test_a_braided_thread_gives_each_conversation_its_own(tmp_path):
     assert found[0] == found[1]
     shown = [turn.id for hit in found[0] for turn in hit.turns]
     assert np.mean(owner[shown] == owner[120]) > 0.6
+
+
+def test_the_most_relevant_turn_is_shown_even_if_it_must_be_cut(thread):
+    pages = "The Zanzibar contract sets a penalty of 4711 euros. " + "And so on and on. " * 300
+    thread.add_many([*TALK, ("user", pages)])
+    for budget in (None, 200, 30):
+        hits = thread.search("What penalty does the Zanzibar contract set?", budget=budget)
+        assert "Zanzibar contract" in hits[0].turns[0].text
+        assert tokens.estimate(thread.write(hits)) <= (budget or 1100)
+
+
+def test_a_search_that_is_interrupted_harms_no_later_one(thread, monkeypatch):
+    thread.add_many(TALK)
+    expected = thread.search("Halden")
+    thread._engine = None
+    seen = []
+
+    def stopped(self, text, append=Postings.append):
+        append(self, text)
+        seen.append(text)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Postings, "append", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            thread.search("Halden")
+    assert thread.search("Halden") == expected
+
+
+def test_forgotten_turns_are_marked_and_paid_for(thread):
+    thread.add_many(TALK * 6)
+    for turn in (23, 26, 41):
+        thread.forget(turn=turn)
+    for budget in range(60, 400, 7):
+        hits = thread.search("When does the sourdough rise?", budget=budget)
+        length = tokens.estimate(thread.write(hits))
+        assert budget - 30 < length <= budget
+
+
+def test_a_question_about_nothing_still_ranks_and_explains(tmp_path):
+    class Against:
+        identity, dimension = "against", WIDTH
+
+        def embed(self, texts):
+            return embed(texts)
+
+        def embed_query(self, text):
+            return -embed(["said 7"])[0]
+
+    with Memory.open(tmp_path / "m.db", model=Against()) as memory:
+        memory.thread("a").add_many([("user", f"said {n}") for n in range(12)])
+        for hit in memory.thread("a").search("elsewhere", budget=20):
+            assert 0 <= hit.why.share <= 1
+
+
+def test_words_that_are_said_to_stand_in_a_span_do(thread):
+    long = "the sourdough contract " * 80
+    thread.add_many([*TALK[:2], ("user", long), *TALK[2:]])
+    for hit in thread.search("Which contract for the sourdough?", budget=80)[1:]:
+        found = {term for turn in hit.turns for term in terms(turn.text)}
+        assert {word for word, _ in hit.why.words} <= found

@@ -17,7 +17,17 @@ from tsim import tokens
 from tsim.assemble import line
 from tsim.engine.protocol import Found, Query, Tools
 from tsim.index import Postings, Rows, Windows
-from tsim.rank import SpanSettings, Values, gather, inherited, pack, relevance, values, weigh
+from tsim.rank import (
+    HEADING,
+    SpanSettings,
+    Values,
+    gather,
+    inherited,
+    pack,
+    relevance,
+    values,
+    weigh,
+)
 from tsim.segment import (
     AFTER,
     BEFORE,
@@ -48,6 +58,8 @@ STEP = 1024
 # Turns of a stretch in which links are sought, and turns it sees to either side.
 STRETCH, MARGIN = 112, 40
 TINY = 1e-9
+# What a turn of a mixed stretch is worth that no anchor's conversation reaches.
+STRAY = 1e-3
 # Windows that a view is said to lead to.
 SHOWN = 12
 
@@ -139,15 +151,18 @@ class LateEngine:
         words = np.frombuffer(self._words, dtype=np.uint32)
         worth = values(settings, asked.relevant, self._confidences(), words)
         self._follow(asked, words, worth)
-        chosen = pack(
-            worth,
-            words,
-            budget=tokens.words_within(query.budget or settings.budget),
-            long=settings.long,
-            skip=settings.skip,
-        )
-        if not chosen:  # the budget is less than one turn: whoever asked cuts it down
-            chosen = best(asked.relevant, 1)
+        budget = tokens.words_within(query.budget or settings.budget)
+        chosen = best(asked.relevant, 1)
+        # A turn that alone is too long, and most relevant, is cut down by whoever asked.
+        if words[chosen[0]] + HEADING <= budget:
+            chosen = pack(
+                worth,
+                words,
+                budget=budget,
+                long=settings.long,
+                skip=settings.skip,
+                torn=self._torn(),
+            )
         found = (self._found(span, asked, worth) for span in gather(chosen, settings.skip))
         return sorted(found, key=lambda one: (-one.score, one.turns))[: query.count]
 
@@ -247,6 +262,8 @@ class LateEngine:
         own = similar + share * self._postings.coverage(weights)
         windows = self._windows.scores(similar) + share * self._postings.coverage(weights, width)
         relevant = relevance(settings, own, windows)
+        if relevant.max() <= 0:  # nothing speaks for any turn, but some still say more than others
+            relevant -= relevant.min()
         top = max(float(relevant.max()), TINY)
         return _Asked(similar=similar, weights=weights, own=own, relevant=relevant, best=top)
 
@@ -256,7 +273,7 @@ class LateEngine:
         if not mixed.any():
             return
         settings = self.settings.span
-        worth[mixed] = 0  # along the stream, nothing is inherited there
+        worth[mixed] *= STRAY  # along the stream, nothing is inherited there
         places = best(asked.relevant, settings.anchors)
         anchors = [place for place in places if mixed[place]]
         if not anchors:
@@ -310,6 +327,13 @@ class LateEngine:
             self._stretches[number] = replace(stretch, links=links)
         return links
 
+    def _torn(self) -> frozenset[int]:
+        """The places before which turns were forgotten."""
+        if not self._turn_ids or self._turn_ids[-1] - self._turn_ids[0] + 1 == len(self._turn_ids):
+            return frozenset()
+        ids = np.array(self._turn_ids)
+        return frozenset((np.flatnonzero(np.diff(ids) > 1) + 1).tolist())
+
     def _confidences(self) -> Values:
         users = np.frombuffer(self._users, dtype=np.bool_)
         alone = np.append(False, users[1:] & users[:-1])
@@ -325,7 +349,7 @@ class LateEngine:
         top = span[int(asked.relevant[list(span)].argmax())]
         first, last = span[0], span[-1] + 1
         matched = (
-            (term, self._postings.covered(term, weight, first, last - first))
+            (term, self._postings.covered(term, weight, span))
             for term, weight in asked.weights.items()
         )
         words = sorted((one for one in matched if one[1]), key=lambda one: (-one[1], one[0]))
@@ -339,7 +363,7 @@ class LateEngine:
                 anchor=self._turn_ids[top],
                 dense=dense,
                 lexical=sum(share for _, share in words),
-                share=float(asked.relevant[top]) / asked.best,
+                share=min(1.0, max(0.0, float(asked.relevant[top]) / asked.best)),
                 words=tuple(words),
                 opens=self._confidence(first) if first else 1.0,
                 closes=self._confidence(last) if last < len(self._turn_ids) else 1.0,

@@ -5,7 +5,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -105,11 +105,13 @@ class Postings:
                 out[places] += np.float32(weight) * (times / (times + 1))
         return out
 
-    def covered(self, term: str, weight: float, first: int, width: int) -> float:
-        """Returns what one term adds to the coverage of one run."""
+    def covered(self, term: str, weight: float, places: Sequence[int]) -> float:
+        """Returns what one term adds to the coverage of some documents, named in order."""
         documents = self._documents.get(term, array("I"))
-        low, high = bisect_left(documents, first), bisect_left(documents, first + width)
-        times = sum(self._counts[term][low:high]) if low < high else 0
+        low = bisect_left(documents, places[0])
+        high = bisect_left(documents, places[-1] + 1)
+        inside = {*places}
+        times = sum(self._counts[term][at] for at in range(low, high) if documents[at] in inside)
         return weight * times / (times + 1)
 
     def _runs(self, term: str, width: int, count: int) -> tuple[Places | slice, Vector]:

@@ -1,7 +1,7 @@
 """Packing: the turns worth their tokens, as spans, within a budget."""
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,13 @@ SHORTEST = 2
 
 
 def pack(
-    values: Values, words: npt.NDArray[np.uint32], *, budget: int, long: int, skip: int
+    values: Values,
+    words: npt.NDArray[np.uint32],
+    *,
+    budget: int,
+    long: int,
+    skip: int,
+    torn: Container[int] = (),
 ) -> list[int]:
     """Chooses turns by value, and by value per word where they are long.
 
@@ -30,6 +36,7 @@ def pack(
         budget: Most words, headings and marks included.
         long: See above.
         skip: Turns that may be missing inside a span; more, and another one begins.
+        torn: Places before which turns were forgotten: that is marked too.
 
     Returns:
         The chosen places, ascending.
@@ -40,7 +47,7 @@ def pack(
     for place in best(worth, budget // SHORTEST):
         if left < SHORTEST:
             break
-        price = int(words[place]) + _joint(chosen, place, skip)
+        price = int(words[place]) + _joint(chosen, place, skip, torn)
         if price <= left:
             insort(chosen, place)
             left -= price
@@ -57,20 +64,23 @@ def gather(chosen: Sequence[int], skip: int) -> list[tuple[int, ...]]:
     return [tuple(span) for span in out]
 
 
-def _joint(chosen: Sequence[int], place: int, skip: int) -> int:
+def _joint(chosen: Sequence[int], place: int, skip: int, torn: Container[int]) -> int:
     """Words that headings and marks grow by when a place joins the chosen ones."""
     at = bisect_left(chosen, place)
-    before = place - chosen[at - 1] if at else None
-    after = chosen[at] - place if at < len(chosen) else None
-    if before is None and after is None:
-        return HEADING
-    if before is None or after is None:
-        return _between(before or after or 0, skip)
-    return _between(before, skip) + _between(after, skip) - _between(before + after, skip)
+    before = chosen[at - 1] if at else None
+    after = chosen[at] if at < len(chosen) else None
+    grown = HEADING if before is None and after is None else 0
+    if before is not None:
+        grown += _between(before, place, skip, torn)
+    if after is not None:
+        grown += _between(place, after, skip, torn)
+    if before is not None and after is not None:
+        grown -= _between(before, after, skip, torn)
+    return grown
 
 
-def _between(distance: int, skip: int) -> int:
+def _between(first: int, second: int, skip: int, torn: Container[int]) -> int:
     """Words between two neighbouring chosen places: nothing, a mark, or another heading."""
-    if distance == 1:
-        return 0
-    return MARK if distance <= skip + 1 else HEADING
+    if second - first == 1:
+        return MARK if second in torn else 0
+    return MARK if second - first <= skip + 1 else HEADING

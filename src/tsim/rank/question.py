@@ -26,7 +26,10 @@ def names(text: str) -> frozenset[str]:
     """The terms of a text that are written as names: with a capital inside a sentence."""
     found: set[str] = set()
     for match in TERM.finditer(text):
-        before = text[: match.start()].rstrip(OPENING)
-        if match[0][0].isupper() and before and before[-1] not in ENDS:
-            found.update(terms(match[0]))
+        if match[0][0].isupper():
+            before = match.start() - 1
+            while before >= 0 and text[before] in OPENING:
+                before -= 1
+            if before >= 0 and text[before] not in ENDS:
+                found.update(terms(match[0]))
     return frozenset(found)
