@@ -126,7 +126,7 @@ def test_what_is_packed_fits_to_the_word_and_the_best_comes_first(turns, budget)
         for span in gather(chosen, SPAN.skip)
     ]
     assert len(render(shown).split()) <= budget
-    rates = worth / np.maximum(1, words / SPAN.long)
+    rates = (worth / np.maximum(1, words / SPAN.long)).astype(np.float32)
     if words[rates.argmax()] + 4 <= budget:
         assert int(rates.argmax()) in chosen or rates.tolist().count(rates.max()) > 1
 

@@ -66,6 +66,6 @@ def markdown(
     views = [one for one in found if one.view_hit_rates]
     for one in views:
         rates = ", ".join(f"{name} {rate:.3f}" for name, rate in one.view_hit_rates.items())
-        lines += ["", f"Views of {one.system} that lead to evidence: {rates} "
-                  "(paper: raw .638, summary .861, cluster .708)."]  # fmt: skip
+        paper = " (paper: raw .638, summary .861, cluster .708)" if one.system == "tsim" else ""
+        lines += ["", f"Views of {one.system} that lead to evidence: {rates}{paper}."]
     return "\n".join(lines) + "\n"
