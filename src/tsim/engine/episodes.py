@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.assemble import WindowSettings, window
+from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Query, Tools
 from tsim.errors import InputError
 from tsim.index import Rows
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import DriftSettings, advance, refill
-from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, ThreadState, TurnRow
+from tsim.state import Changes, ClusterRow, EpisodeRow, ThreadState, TurnRow
 from tsim.types import Forgotten, NewTurn, Receipt, Turn, View
 from tsim.vectors import Vector, Vectors, best
 from tsim.views import Clusters, ClusterSettings, SummarySettings, describe, summarise
@@ -36,14 +37,13 @@ class EpisodeSettings:
     window: WindowSettings = field(default_factory=WindowSettings)
 
 
-class EpisodeEngine:
+class EpisodeEngine(Numbered):
     """A thread segmented into episodes and indexed as raw turns, summaries and clusters."""
 
     def __init__(self, settings: EpisodeSettings, dimension: int, state: ThreadState) -> None:
         """Loads a thread."""
+        super().__init__()
         self.settings = settings
-        self._turn_ids: list[int] = []
-        self._turn_episodes: list[int] = []
         self._raw = Rows(dimension, state.turn_vectors)
         self._closed: list[int] = []  # ascending; places in the summary rows
         self._summary_place: dict[int, int] = {}
@@ -53,11 +53,6 @@ class EpisodeEngine:
             int, tuple[tuple[tuple[int, int], ...], tuple[tuple[int, float], ...]]
         ] = {}
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
-
-    @property
-    def counters(self) -> Counters:
-        """The ids that will be given next."""
-        return self._counters
 
     @property
     def known(self) -> tuple[int, int]:
@@ -120,10 +115,6 @@ class EpisodeEngine:
         )
         return changes, receipts
 
-    def skip_to(self, turn: int) -> None:
-        """Leaves out turn ids: the next turn gets this one."""
-        self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
-
     def search(self, query: Query, tools: Tools) -> list[Found]:
         """Ranks episodes by the evidence of the three views."""
         settings = self.settings.rank
@@ -178,10 +169,6 @@ class EpisodeEngine:
         raise InputError(
             "this preset cuts once, as turns arrive; open the memory with preset late to cut again"
         )
-
-    def holds(self, turns: Sequence[int]) -> bool:
-        """Tells whether all these turns are known."""
-        return {*turns} <= {*self._turn_ids}
 
     def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
         """Removes turns; their episodes are summarised anew, their clusters described anew."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tsim import tokens
 from tsim.assemble import line
+from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Query, Tools
 from tsim.index import Postings, Rows, Windows
 from tsim.rank import (
@@ -41,7 +42,7 @@ from tsim.segment import (
     members,
     replies,
 )
-from tsim.state import Changes, Counters, EpisodeRow, ThreadState, TurnRow
+from tsim.state import Changes, EpisodeRow, ThreadState, TurnRow
 from tsim.types import (
     USER_ROLE,
     Evidence,
@@ -73,14 +74,13 @@ class LateSettings:
     span: SpanSettings
 
 
-class LateEngine:
+class LateEngine(Numbered):
     """A thread as turns, words and boundary evidence."""
 
     def __init__(self, settings: LateSettings, dimension: int, state: ThreadState) -> None:
         """Loads a thread."""
+        super().__init__()
         self.settings = settings
-        self._turn_ids: list[int] = []
-        self._turn_episodes: list[int] = []
         self._rows = Rows(dimension, state.turn_vectors)
         self._windows = Windows(self._rows, settings.span.width)
         self._postings = Postings()
@@ -90,11 +90,6 @@ class LateEngine:
         self._last_role = ""
         self._stretches: list[_Stretch] = []
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
-
-    @property
-    def counters(self) -> Counters:
-        """The ids that will be given next."""
-        return self._counters
 
     @property
     def known(self) -> tuple[int, int]:
@@ -136,10 +131,6 @@ class LateEngine:
             rows.append(TurnRow(turn=turn, episode=episode, vector=vector))
             receipts.append(Receipt(turn=turn.id, episode=episode, closed=closed))
         return Changes(turns=tuple(rows), episodes=tuple(begun)), receipts
-
-    def skip_to(self, turn: int) -> None:
-        """Leaves out turn ids: the next turn gets this one."""
-        self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
 
     def search(self, query: Query, tools: Tools) -> list[Found]:
         """Finds where the question points and packs what belongs there."""
@@ -194,10 +185,6 @@ class LateEngine:
             for place, turn in enumerate(self._turn_ids)
             if not place or self._confidence(place) >= threshold
         ]
-
-    def holds(self, turns: Sequence[int]) -> bool:
-        """Tells whether all these turns are known."""
-        return {*turns} <= {*self._turn_ids}
 
     def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
         """Removes turns; nothing else was made of them."""
