@@ -1,5 +1,6 @@
 """What answers: a model behind an HTTP API, one on this machine, or no model at all."""
 
+from scaleqa.backends.counted import Counted
 from scaleqa.backends.limit import Limiter
 from scaleqa.backends.price import Price, read_price
 from scaleqa.backends.protocol import (
@@ -19,6 +20,7 @@ __all__ = [
     "Backend",
     "Call",
     "ChatModel",
+    "Counted",
     "Function",
     "Limiter",
     "Message",

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scaleqa.backends import Backend, ChatModel, Price, Reply, Request
+from scaleqa.backends import Backend, ChatModel, Counted, Price, Reply, Request
 from scaleqa.errors import DataError
-from scaleqa.evaluate.counted import Counted
 from scaleqa.evaluate.parse import parse
 from scaleqa.evaluate.rows import Row, RowFile
 from scaleqa.evaluate.tools import tools_for

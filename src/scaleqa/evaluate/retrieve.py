@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scaleqa.backends import ChatModel
-from scaleqa.evaluate.counted import Counted
+from scaleqa.backends import ChatModel, Counted
 from scaleqa.evaluate.tools import tools_for
 from scaleqa.packages import Package
 from scaleqa.stats import Interval, wilson

@@ -1,5 +1,6 @@
 """Fixed windows: runs of whole turns of about a given length, one vector each, the five nearest."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from tsim.index import Rows
 from tsim.vectors import best
 
 
-class Windows(FlatSystem):
+class Windows(FlatSystem, ABC):
     """Non-overlapping windows of consecutive whole turns; the last one is still open."""
 
     def __init__(self, tools: Tools, k: int) -> None:
@@ -38,9 +39,9 @@ class Windows(FlatSystem):
             vectors = vectors[1:]
         self._rows.extend(np.asarray(vectors))
 
+    @abstractmethod
     def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
         """Tells for each new turn whether it opens a window; the first of a thread does."""
-        raise NotImplementedError
 
     def retrieve(self, asked: Asked) -> Retrieved:
         """Finds the nearest windows."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from scaleqa.backends import ChatModel, Function, Message, Said
+from scaleqa.backends import Counted
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.flat import FlatSystem
@@ -14,30 +14,6 @@ from scaleqa.systems.memgpt.session import Session
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from scaleqa.systems.summarise import summarise
-
-
-class Counted:
-    """A chat model whose calls are counted."""
-
-    def __init__(self, model: ChatModel) -> None:
-        """Takes the model."""
-        self.identity = model.identity
-        self.calls = 0
-        self._model = model
-
-    def chat(
-        self,
-        messages: Sequence[Message],
-        functions: Sequence[Function] = (),
-        *,
-        most_tokens: int = 300,
-    ) -> Said:
-        """Passes a call on."""
-        self.calls += 1
-        return self._model.chat(messages, functions, most_tokens=most_tokens)
-
-    def close(self) -> None:
-        """The model belongs to whoever opened it."""
 
 
 class MemGpt(FlatSystem):

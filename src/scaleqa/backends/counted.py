@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scaleqa.backends import ChatModel, Function, Message, Said
+from scaleqa.backends.protocol import ChatModel, Function, Message, Said
 
 
 class Counted:
