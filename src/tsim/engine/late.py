@@ -17,6 +17,7 @@ from tsim import tokens
 from tsim.assemble import line
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Query, Tools
+from tsim.engine.stretches import Stretches
 from tsim.index import Postings, Rows, Windows
 from tsim.rank import (
     HEADING,
@@ -33,14 +34,10 @@ from tsim.segment import (
     AFTER,
     BEFORE,
     ConfidenceSettings,
-    Links,
     LinkSettings,
     confidence,
     confidences,
-    interleaved,
     log_odds,
-    members,
-    replies,
 )
 from tsim.state import Changes, EpisodeRow, ThreadState, TurnRow
 from tsim.types import (
@@ -56,8 +53,6 @@ from tsim.types import (
 from tsim.vectors import Vector, Vectors, best
 
 STEP = 1024
-# Turns of a stretch in which links are sought, and turns it sees to either side.
-STRETCH, MARGIN = 112, 40
 TINY = 1e-9
 # What a turn of a mixed stretch is worth that no anchor's conversation reaches.
 STRAY = 1e-3
@@ -88,7 +83,7 @@ class LateEngine(Numbered):
         self._users = bytearray()
         self._odds = array("f")
         self._last_role = ""
-        self._stretches: list[_Stretch] = []
+        self._stretches = Stretches(settings.links, self._rows, self._users)
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
 
     @property
@@ -232,7 +227,7 @@ class LateEngine(Numbered):
             rows = self._rows.take(np.arange(low, high))
             odds = log_odds(self.settings.boundary, rows)[first - low : last - low]
             self._odds.frombytes(odds.tobytes())
-        self._look_at_stretches()
+        self._stretches.catch_up()
 
     def _read(self, turn: Turn) -> None:
         self._postings.append(turn.text)
@@ -256,7 +251,7 @@ class LateEngine(Numbered):
 
     def _follow(self, asked: "_Asked", words: npt.NDArray[np.uint32], worth: Values) -> None:
         """Raises the worth of turns whose interleaved conversation the question points to."""
-        mixed = self._mixed()
+        mixed = self._stretches.mixed()
         if not mixed.any():
             return
         settings = self.settings.span
@@ -265,54 +260,13 @@ class LateEngine(Numbered):
         anchors = [place for place in places if mixed[place]]
         if not anchors:
             return
-        around = np.add.outer(np.array(anchors), np.arange(-settings.reach, settings.reach + 1))
-        inside = (around >= 0) & (around < len(worth))
-        at = np.where(inside, around, 0)
+        around = self._stretches.company(anchors, settings.reach)
+        inside = around.inside
+        at = np.where(inside, around.places, 0)
         share = asked.relevant[anchors].astype(np.float64) / asked.best
         own = asked.own[at].astype(np.float64) / max(float(asked.own.max()), TINY)
-        links = self._links(around, inside)
-        member = np.where(inside, members(links, settings.reach), 0)
-        found = inherited(settings, share, member, words[at].astype(np.float64), own)
+        found = inherited(settings, share, around.member, words[at].astype(np.float64), own)
         np.maximum.at(worth, at[inside], found[inside])
-
-    def _links(self, around: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]) -> Links:
-        """The links of the turns around anchors; none where the stream is plain."""
-        out = np.zeros((*around.shape, self.settings.links.lags))
-        numbers = np.where(inside, around // STRETCH, -1)
-        for number in np.unique(numbers[inside]).tolist():
-            if self._stretches[number].mixed:
-                there = numbers == number
-                out[there] = self._stretch_links(number)[around[there] - number * STRETCH]
-        return out
-
-    def _mixed(self) -> npt.NDArray[np.bool_]:
-        """Tells of each turn whether conversations run through each other around it."""
-        flags = np.array([stretch.mixed for stretch in self._stretches], dtype=np.bool_)
-        return np.repeat(flags, STRETCH)[: len(self._turn_ids)]
-
-    def _look_at_stretches(self) -> None:
-        """Tells plain stretches from others; a stretch is settled when the turns it sees are."""
-        count = len(self._turn_ids)
-        while self._stretches and self._stretches[-1].high != self._stretches[-1].most:
-            self._stretches.pop()
-        for number in range(len(self._stretches), -(-count // STRETCH)):
-            low = max(0, number * STRETCH - MARGIN)
-            most = (number + 1) * STRETCH + MARGIN
-            high = min(count, most)
-            mixed = interleaved(self.settings.links, self._rows.take(np.arange(low, high)))
-            self._stretches.append(_Stretch(low=low, high=high, most=most, mixed=mixed))
-
-    def _stretch_links(self, number: int) -> Links:
-        """The links of one stretch of turns, found when first asked for."""
-        stretch = self._stretches[number]
-        links = stretch.links
-        if links is None:
-            rows = self._rows.take(np.arange(stretch.low, stretch.high))
-            users = np.frombuffer(self._users, dtype=np.bool_)[stretch.low : stretch.high]
-            first = number * STRETCH - stretch.low
-            links = replies(self.settings.links, rows, users)[first : first + STRETCH]
-            self._stretches[number] = replace(stretch, links=links)
-        return links
 
     def _torn(self) -> frozenset[int]:
         """The places before which turns were forgotten."""
@@ -359,25 +313,6 @@ class LateEngine(Numbered):
                 ),
             ),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Stretch:
-    """Some turns in a row: what it sees of the thread, and what it will see at most.
-
-    Attributes:
-        low: The first turn it sees.
-        high: The turn after the last.
-        most: The same, once they have all come.
-        mixed: Whether conversations run through each other here.
-        links: Who answers whom, once somebody asked.
-    """
-
-    low: int
-    high: int
-    most: int
-    mixed: bool
-    links: Links | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
