@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from tsim.engine import Engine, EpisodeEngine, EpisodeSettings, LateEngine, LateSettings
 from tsim.errors import InputError
-from tsim.rank import RankSettings, SpanSettings
+from tsim.rank import RankSettings, ReentrySettings, SpanSettings
 from tsim.segment import ConfidenceSettings, DriftSettings, LinkSettings
 from tsim.state import ThreadState
 from tsim.types import Hit
@@ -110,7 +110,8 @@ LATE = Preset(
             width=6,
             power=2.0,
             name=2.0,
-            words=2.0,
+            words=0.35,
+            telling=1.0,
             around=0.5,
             sharp=2.0,
             fade=400.0,
@@ -122,6 +123,7 @@ LATE = Preset(
             skip=3,
             budget=1100,
         ),
+        reentry=ReentrySettings(kept=0.4, common=4.0, near=0.5, enough=5.0, most=0.5),
     ),
 )
 

@@ -44,6 +44,7 @@ def replay(
     tools = Tools(
         embed=embedder.embed,
         read=lambda ids: {e: by_episode[e] for e in ids},
+        turns=lambda ids: [turn for turn in turns if turn.id in ids],
         since=lambda first: (turn for turn in turns if turn.id >= first),
     )
     for run in _runs(turns):

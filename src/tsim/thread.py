@@ -66,6 +66,7 @@ class Thread:
         self._tools = Tools(
             embed=embedder.embed,
             read=lambda episodes: store.episode_turns(name, episodes),
+            turns=lambda ids: store.turns(name, ids),
             since=lambda turn: (found for _, found in store.all_turns(name, turn)),
         )
 

@@ -120,6 +120,8 @@ class SpanWhy:
         lexical: Share of the weight of the query's words that stands in the span.
         share: How relevant the anchor is beside the most relevant turn of the thread, from 0 to 1.
         words: The query's words in the span, with their share of the weight, heaviest first.
+        resumes: The turn whose topic comes up again here, where that is why the span was chosen.
+        clues: The rare words it shares with that topic, with what they tell (nats), most first.
         opens: How likely a new topic begins with its first turn.
         closes: How likely a new topic begins after its last turn; 1 at the end of the thread.
         evidence: The anchor as evidence.
@@ -130,6 +132,8 @@ class SpanWhy:
     lexical: float
     share: float
     words: tuple[tuple[str, float], ...] = ()
+    resumes: int | None = None
+    clues: tuple[tuple[str, float], ...] = ()
     opens: float = 1.0
     closes: float = 1.0
     evidence: tuple[Evidence, ...] = ()
@@ -137,7 +141,10 @@ class SpanWhy:
     def __str__(self) -> str:
         """Says it in a sentence."""
         named = ", ".join(f"{word} {weight:.0%}" for word, weight in self.words[:4])
+        shared = ", ".join(word for word, _ in self.clues[:4])
+        again = f"the topic of turn {self.resumes} comes up again ({shared}); "
         return (
+            f"{again if self.resumes is not None else ''}"
             f"turn {self.anchor} is {self.share:.0%} as relevant as the best (cosine "
             f"{self.dense:.2f}); words worth {self.lexical:.0%} of the question stand here "
             f"({named or 'none'}); a new topic begins here with {self.opens:.0%}, after it with "

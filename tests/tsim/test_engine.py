@@ -41,6 +41,9 @@ class Feed:
         self.tools = Tools(
             embed=self._embed,
             read=lambda ids: {e: self.turns[e] for e in ids},
+            turns=lambda ids: [
+                turn for turns in self.turns.values() for turn in turns if turn.id in ids
+            ],
             since=lambda first: [
                 turn for turns in self.turns.values() for turn in turns if turn.id >= first
             ],

@@ -1,6 +1,7 @@
 """Late episodes: each part against its formula, written out slowly; then the whole."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,12 +13,26 @@ from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import render
 from tsim.errors import InputError
 from tsim.index import Postings, Rows, Windows, terms
-from tsim.rank import gather, inherited, names, pack, relevance, values, weigh
+from tsim.presets import Preset
+from tsim.rank import (
+    clues,
+    extent,
+    gather,
+    inherited,
+    links,
+    names,
+    pack,
+    relevance,
+    told,
+    values,
+    weigh,
+)
 from tsim.segment import interleaved, log_odds, members, replies
 from tsim.types import Hit, SpanWhy, Turn
 from tsim.vectors import unit
 
 SPAN, BOUNDARY, LINKS = LATE.settings.span, LATE.settings.boundary, LATE.settings.links
+REENTRY = LATE.settings.reentry
 
 
 def cosine(left, right):
@@ -162,6 +177,53 @@ def braided(lanes, length, seed=0):
             slot[:] = [fresh, 0]
             fresh += 1
     return unit(np.array(rows, dtype=np.float32)), np.array(owner), np.array(users)
+
+
+def test_words_tell_as_much_as_they_are_rare():
+    postings = Postings()
+    for n in range(200):
+        postings.append(f"line {n % 2} {'Oduya' if n == 7 else 'box'}")
+    rare, common = weigh("Oduya?", postings, power=2.0, name=2.0), {"line": 1.0}
+    assert told(rare, postings) == pytest.approx(postings.rarity("oduya"))
+    assert told(common, postings) < 0.01 < 4 < told(rare, postings)
+    mixed = {"oduya": 0.5, "line": 0.5}
+    assert told(mixed, postings) == pytest.approx(told(rare, postings) / 2, abs=0.01)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.data())
+def test_an_episode_reaches_as_far_as_the_topic_likely_goes_on(confidences, data):
+    anchor = data.draw(st.integers(0, len(confidences) - 1))
+    found = extent(REENTRY, np.array(confidences), anchor)
+    assert anchor in found
+    for places, gap in ((range(anchor + 1, len(confidences)), 0), (range(anchor - 1, -1, -1), 1)):
+        kept = 1.0
+        for place in places:
+            kept *= 1 - confidences[place + gap]
+            inside = kept >= REENTRY.kept and abs(place - anchor) <= 12
+            assert (place in found) == inside
+            if not inside:
+                break
+
+
+def test_clues_are_rare_words_that_were_not_asked_for_and_long_turns_tell_less():
+    postings = Postings()
+    for n in range(400):
+        postings.append(f"{'Oduya' if n in (3, 9) else 'box'} {'cage' if n == 3 else 'line'}")
+    rare = postings.rarity("oduya") - REENTRY.common
+    episode = [("Oduya empties a box", 0.25), ("the cage of Oduya", 0.5)]
+    found = clues(REENTRY, episode, postings, {"cage"})
+    assert found["oduya"] == pytest.approx(rare * 0.5)
+    assert {*found} == {"oduya", "empties"[:-1]}, "common words and words of the question are none"
+
+
+@given(st.lists(st.floats(0, 30), min_size=1, max_size=12))
+def test_the_worth_of_a_link_follows_the_formula(mass):
+    found = links(REENTRY, np.array(mass, dtype=np.float32))
+    for at, own in enumerate(mass):
+        beside = [mass[at + d] for d in (-2, -1, 1, 2) if 0 <= at + d < len(mass)]
+        link = own + REENTRY.near * sum(beside)
+        expected = REENTRY.most * (1 - math.exp(-link / REENTRY.enough))
+        assert found[at] == pytest.approx(expected, abs=1e-5)
 
 
 def test_interleaved_conversations_are_noticed_and_told_apart():
@@ -370,3 +432,52 @@ def test_words_that_are_said_to_stand_in_a_span_do(thread):
     for hit in thread.search("Which contract for the sourdough?", budget=80)[1:]:
         found = {term for turn in hit.turns for term in terms(turn.text)}
         assert {word for word, _ in hit.why.words} <= found
+
+
+RULE = [
+    ("user", "Returns at Kedichem: opened cartons stand by the gate until Oduya collects them."),
+    ("model", "Every day?"),
+    ("user", "Every Thursday, with his van."),
+]
+CHANGE = [
+    ("user", "So Oduya retired. The van is sold as well."),
+    ("model", "Who takes over?"),
+    ("user", "Nobody, the maker sends a courier on Mondays."),
+]
+ASIDES = (
+    "Tomatoes and roses want water every evening.",
+    "The train leaves from platform two.",
+    "This line of the tax form asks for income.",
+    "Second tenors sing flat in that bar.",
+    "Whisk egg whites for half a minute.",
+    "My boiler shows an error once more.",
+)
+
+
+def _chat(count):
+    return [(("user", "model")[n % 2], ASIDES[n // 2 % len(ASIDES)]) for n in range(count)]
+
+
+def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, monkeypatch):
+    path = tmp_path / "m.db"
+    once = replace(LATE.settings, reentry=replace(REENTRY, most=0.0))
+    with Memory.open(path, model=minilm) as memory:
+        memory.thread("a").add_many([*_chat(60), *RULE, *_chat(800), *CHANGE, *_chat(60)])
+
+    def ask(preset, budget=240):
+        with Memory.open(path, model=minilm, preset=preset, rebuild=True) as memory:
+            thread = memory.thread("a")
+            hits = thread.search("What do I do with an opened carton at Kedichem?", budget=budget)
+            assert tokens.estimate(thread.write(hits)) <= budget
+            return {turn.id: hit.why for hit in hits for turn in hit.turns}
+
+    plain = ask(LATE)
+    assert {60, 62, 863, 865} <= {*plain}
+    assert plain[863].resumes == 60
+    assert [word for word, _ in plain[863].clues][:2] == ["oduya", "van"]
+    assert "the topic of turn 60 comes up again (oduya, van" in str(plain[863])
+    assert plain[60].resumes is None
+    monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: True)
+    assert {60, 62, 863} <= {*ask(LATE)}, "the same where conversations are interleaved"
+    monkeypatch.undo()
+    assert {60, 62} <= {*ask(Preset(name="late-once", settings=once))} - {863, 864, 865}

@@ -17,6 +17,8 @@ from tsim.presets import LATE, Preset, find_preset
 # The parts of the late preset, each with what takes it out.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
     "words": lambda s: replace(s, span=replace(s.span, words=0.0)),
+    # Words weigh the same whether they tell much or little.
+    "information": lambda s: replace(s, span=replace(s.span, words=2.0, telling=0.0)),
     "names": lambda s: replace(s, span=replace(s.span, name=1.0)),
     "rarity": lambda s: replace(s, span=replace(s.span, power=1.0)),
     "windows": lambda s: replace(s, span=replace(s.span, around=0.0)),
@@ -28,6 +30,7 @@ PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
     "fading": lambda s: replace(s, span=replace(s.span, fade=1e9)),
     "lengths": lambda s: replace(s, span=replace(s.span, long=10**9)),
     "links": lambda s: replace(s, links=replace(s.links, plain=-1.0)),
+    "reentry": lambda s: replace(s, reentry=replace(s.reentry, most=0.0)),
 }
 
 

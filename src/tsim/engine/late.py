@@ -21,12 +21,17 @@ from tsim.engine.stretches import Stretches
 from tsim.index import Postings, Rows, Windows
 from tsim.rank import (
     HEADING,
+    ReentrySettings,
     SpanSettings,
     Values,
+    clues,
+    extent,
     gather,
     inherited,
+    links,
     pack,
     relevance,
+    told,
     values,
     weigh,
 )
@@ -67,6 +72,7 @@ class LateSettings:
     boundary: ConfidenceSettings
     links: LinkSettings
     span: SpanSettings
+    reentry: ReentrySettings
 
 
 class LateEngine(Numbered):
@@ -133,9 +139,10 @@ class LateEngine(Numbered):
         if not self._turn_ids:
             return []
         settings = self.settings.span
-        asked = self._ask(query)
         words = np.frombuffer(self._words, dtype=np.uint32)
-        worth = values(settings, asked.relevant, self._confidences(), words)
+        confidences = self._confidences()
+        asked = self._resume(self._ask(query), words, confidences, tools)
+        worth = values(settings, asked.relevant, confidences, words)
         self._follow(asked, words, worth)
         budget = tokens.words_within(query.budget or settings.budget)
         chosen = best(asked.relevant, 1)
@@ -240,7 +247,7 @@ class LateEngine(Numbered):
         width = min(settings.width, len(self._turn_ids))
         similar = self._rows.scores(query.vector)
         weights = weigh(query.text, self._postings, power=settings.power, name=settings.name)
-        share = np.float32(settings.words)
+        share = np.float32(settings.words * told(weights, self._postings) ** settings.telling)
         own = similar + share * self._postings.coverage(weights)
         windows = self._windows.scores(similar) + share * self._postings.coverage(weights, width)
         relevant = relevance(settings, own, windows)
@@ -248,6 +255,39 @@ class LateEngine(Numbered):
             relevant -= relevant.min()
         top = max(float(relevant.max()), TINY)
         return _Asked(similar=similar, weights=weights, own=own, relevant=relevant, best=top)
+
+    def _resume(
+        self, asked: "_Asked", words: npt.NDArray[np.uint32], confidences: Values, tools: Tools
+    ) -> "_Asked":
+        """Raises the relevance of turns where the topic of the best turn comes up again."""
+        settings = self.settings.reentry
+        if not settings.most:
+            return asked
+        anchor = best(asked.relevant, 1)[0]
+        episode = self._episode(anchor, confidences)
+        short = np.minimum(1, self.settings.span.long / words.astype(np.float32))
+        turns = tools.turns([self._turn_ids[place] for place in episode])
+        texts = ((turn.text, float(short[at])) for turn, at in zip(turns, episode, strict=True))
+        found = clues(settings, texts, self._postings, asked.weights)
+        mass = self._postings.coverage(found) * short
+        mass[episode] = 0
+        link = links(settings, mass)
+        link[episode] = 0
+        raised = asked.best * link ** np.float32(1 / self.settings.span.sharp)
+        return replace(
+            asked,
+            relevant=np.maximum(asked.relevant, raised),
+            resumed=_Resumed(anchor=anchor, clues=found, places=raised > asked.relevant),
+        )
+
+    def _episode(self, anchor: int, confidences: Values) -> list[int]:
+        """The places that seem to belong to the topic of a turn, in order."""
+        settings = self.settings.reentry
+        if not self._stretches.mixed()[anchor]:
+            return list(extent(settings, confidences, anchor))
+        company = self._stretches.company([anchor], self.settings.span.reach)
+        places: list[int] = company.places[company.member >= settings.kept].tolist()
+        return places
 
     def _follow(self, asked: "_Asked", words: npt.NDArray[np.uint32], worth: Values) -> None:
         """Raises the worth of turns whose interleaved conversation the question points to."""
@@ -289,11 +329,9 @@ class LateEngine(Numbered):
         """Says what a span is and why it is there."""
         top = span[int(asked.relevant[list(span)].argmax())]
         first, last = span[0], span[-1] + 1
-        matched = (
-            (term, self._postings.covered(term, weight, span))
-            for term, weight in asked.weights.items()
-        )
-        words = sorted((one for one in matched if one[1]), key=lambda one: (-one[1], one[0]))
+        words = self._heaviest(asked.weights, span)
+        resumed = asked.resumed
+        again = resumed is not None and bool(resumed.places[top])
         dense = float(asked.similar[top])
         score = float(worth[top])
         return Found(
@@ -305,7 +343,9 @@ class LateEngine(Numbered):
                 dense=dense,
                 lexical=sum(share for _, share in words),
                 share=min(1.0, max(0.0, float(asked.relevant[top]) / asked.best)),
-                words=tuple(words),
+                words=words,
+                resumes=self._turn_ids[resumed.anchor] if resumed and again else None,
+                clues=self._heaviest(resumed.clues, span) if resumed and again else (),
                 opens=self._confidence(first) if first else 1.0,
                 closes=self._confidence(last) if last < len(self._turn_ids) else 1.0,
                 evidence=(
@@ -313,6 +353,28 @@ class LateEngine(Numbered):
                 ),
             ),
         )
+
+    def _heaviest(
+        self, weights: Mapping[str, float], span: Sequence[int]
+    ) -> tuple[tuple[str, float], ...]:
+        """The terms of a span that weigh something, with what they add, most first."""
+        found = ((term, self._postings.covered(term, weights[term], span)) for term in weights)
+        return tuple(sorted((one for one in found if one[1]), key=lambda one: (-one[1], one[0])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Resumed:
+    """Where the topic of the best turn comes up again.
+
+    Attributes:
+        anchor: The place of that turn.
+        clues: The rare words of its episode, with what each tells.
+        places: Of each turn, whether it is more relevant for them than by itself.
+    """
+
+    anchor: int
+    clues: dict[str, float]
+    places: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -325,6 +387,7 @@ class _Asked:
         own: Cosine and words together.
         relevant: The same with the best window around.
         best: The highest of these.
+        resumed: Where the topic comes up again, once that was looked for.
     """
 
     similar: Vector
@@ -332,3 +395,4 @@ class _Asked:
     own: Vector
     relevant: Vector
     best: float
+    resumed: "_Resumed | None" = None

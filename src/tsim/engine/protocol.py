@@ -16,11 +16,13 @@ class Tools:
     Attributes:
         embed: Embeds passages.
         read: Returns the turns of stored episodes, by episode.
+        turns: Returns some stored turns, in order of their ids.
         since: Returns the stored turns from an id on, in order.
     """
 
     embed: Callable[[Sequence[str]], Vectors]
     read: Callable[[Sequence[int]], dict[int, list[Turn]]]
+    turns: Callable[[Sequence[int]], list[Turn]]
     since: Callable[[int], Iterable[Turn]]
 
 

@@ -118,6 +118,8 @@ class Postings:
         """Returns runs, among them all that hold a term, and how often each of them does."""
         documents = np.frombuffer(self._documents[term], dtype=np.uint32).astype(np.int64)
         counts = np.frombuffer(self._counts[term], dtype=np.uint32).astype(np.float32)
+        if width == 1:
+            return documents, counts
         if count < SHORT or len(documents) * width * 4 > count:  # sum along the whole thread
             times = np.zeros(len(self), dtype=np.float32)
             times[documents] = counts

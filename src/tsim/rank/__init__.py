@@ -2,7 +2,8 @@
 
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.packing import HEADING, gather, pack
-from tsim.rank.question import names, weigh
+from tsim.rank.question import names, told, weigh
+from tsim.rank.reentry import ReentrySettings, clues, extent, links
 from tsim.rank.spans import SpanSettings, Values, inherited, relevance, values
 
 __all__ = [
@@ -10,16 +11,21 @@ __all__ = [
     "ClusterHit",
     "RankSettings",
     "Ranked",
+    "ReentrySettings",
     "Seed",
     "SpanSettings",
     "Values",
     "ViewHit",
+    "clues",
+    "extent",
     "gather",
     "inherited",
+    "links",
     "names",
     "pack",
     "rank",
     "relevance",
+    "told",
     "values",
     "weigh",
 ]

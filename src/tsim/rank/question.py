@@ -1,5 +1,7 @@
 """What a question's words are worth: rare ones much, names more."""
 
+from collections.abc import Mapping
+
 from tsim.index import TERM, Postings, terms
 
 # What ends a sentence; a capital behind it says nothing.
@@ -20,6 +22,14 @@ def weigh(text: str, postings: Postings, *, power: float, name: float) -> dict[s
     }
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()} if total else {}
+
+
+def told(weights: Mapping[str, float], postings: Postings) -> float:
+    """Returns how many nats a question's words tell where they are found: their mean rarity.
+
+    Words that stand in every tenth turn point nowhere, however much of the question they are.
+    """
+    return sum(weight * postings.rarity(term) for term, weight in weights.items())
 
 
 def names(text: str) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Episodes at query time: where does the question point, and how far does that topic reach?
 
-    own(t)   = cos(q, x) + words · coverage(q, t)
-    near(t)  = max over windows W that hold t of  cos(q, Σ x) + words · coverage(q, W)
+    own(t)   = cos(q, x) + lexical · coverage(q, t)
+    near(t)  = max over windows W that hold t of  cos(q, Σ x) + lexical · coverage(q, W)
+    lexical  = words · told(q) ^ telling
     r(t)     = own(t) + around · near(t)
     value(t) = max over turns a of  (r(a) / max r) ^ sharp · Π keep(g)   over the steps from a to t
     keep(g)  = (1 - confidence(g)) · exp(-length / fade)
@@ -38,7 +39,8 @@ class SpanSettings:
         width: Turns in a window.
         power: A term weighs its rarity to this power.
         name: A name weighs this many times more.
-        words: Weight of coverage beside the cosine.
+        words: Weight of coverage beside the cosine, for each nat the question's words tell.
+        telling: Power of these nats; 0 to weigh the words of all questions alike.
         around: Weight of the best window around a turn.
         sharp: How much less a weaker turn is worth: the power of its share of the best.
         fade: Words over which what a turn inherits falls to 1/e.
@@ -55,6 +57,7 @@ class SpanSettings:
     power: float
     name: float
     words: float
+    telling: float
     around: float
     sharp: float
     fade: float

@@ -1,0 +1,94 @@
+"""Re-entry: where a topic comes up again, hundreds of turns away from where the question points.
+
+A later turn may overwrite a rule without a word of the question: it shares the rare words of the
+rule's episode instead. So the episode E around the best turn asks the thread in its turn:
+
+    clue(w)  = max over turns t of E that hold w of  (rarity(w) - common) · short(t),  if positive
+    short(t) = min(1, long / words of t)
+    mass(t)  = short(t) · Σ clue(w) · n / (n + 1)        n: how often w stands in t; 0 inside E
+    link(t)  = mass(t) + near · (mass(t-2) + mass(t-1) + mass(t+1) + mass(t+2))
+    r(t)     = max(r(t), max r · (most · (1 - exp(-link(t) / enough))) ^ (1 / sharp))
+
+The question's own words are no clues: what they find is found already. A word out of a long turn
+tells less of its topic, and a long turn shares words with anything.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tsim.index import Postings, terms
+from tsim.rank.spans import Values
+from tsim.vectors import Vector
+
+# Turns to either side that an episode reaches at most, and turns that speak for each other.
+FAR, BESIDE = 12, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReentrySettings:
+    """Constants.
+
+    Attributes:
+        kept: An episode ends where it is less likely than this that the topic went on so far.
+        common: Nats up to which a word is too common to be a clue.
+        near: What the turns beside a turn add.
+        enough: Nats over which the value of a link falls short of the most by 1/e.
+        most: The value of the surest link beside the best turn; 0 for no links.
+    """
+
+    kept: float
+    common: float
+    near: float
+    enough: float
+    most: float
+
+
+def extent(settings: ReentrySettings, confidences: Values, anchor: int) -> range:
+    """Returns the places around one that the stream seems to hold together.
+
+    Args:
+        settings: Constants.
+        confidences: Of a new topic at the gap before each turn.
+        anchor: The place.
+    """
+    # The gap before a turn is crossed on the way to the turn before it, or coming from there.
+    back = 1 - confidences[max(1, anchor - FAR + 1) : anchor + 1][::-1]
+    onward = 1 - confidences[anchor + 1 : anchor + FAR + 1]
+    before, after = (int((np.cumprod(gaps) >= settings.kept).sum()) for gaps in (back, onward))
+    return range(anchor - before, anchor + after + 1)
+
+
+def clues(
+    settings: ReentrySettings,
+    episode: Iterable[tuple[str, float]],
+    postings: Postings,
+    asked: Collection[str],
+) -> dict[str, float]:
+    """Returns the rare words of an episode and what each tells of it.
+
+    Args:
+        settings: Constants.
+        episode: Texts of its turns, and short(t) of each.
+        postings: The words of the thread.
+        asked: The terms of the question.
+    """
+    found: dict[str, float] = {}
+    for text, short in episode:
+        for term in {*terms(text)}.difference(asked):
+            tells = (postings.rarity(term) - settings.common) * short
+            if tells > found.get(term, 0):
+                found[term] = tells
+    return found
+
+
+def links(settings: ReentrySettings, mass: Vector) -> Vector:
+    """Returns what each turn is worth as a re-entry, from 0 to `most`."""
+    link = mass.copy()
+    near = np.float32(settings.near)
+    for step in range(1, BESIDE + 1):
+        link[step:] += near * mass[:-step]
+        link[:-step] += near * mass[step:]
+    out: Vector = np.float32(settings.most) * -np.expm1(-link / np.float32(settings.enough))
+    return out
