@@ -81,6 +81,15 @@ def test_importing_brings_neither_torch_nor_a_model_server():
     assert ran.returncode == 0, ran.stderr
 
 
+def test_nothing_that_is_kept_is_ignored():
+    """Wheels leave out what git ignores."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout")
+    command = ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout == ""
+
+
 def test_every_pinned_constraint_is_exact():
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
