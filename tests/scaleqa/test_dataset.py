@@ -5,13 +5,14 @@ from collections import Counter
 
 import pytest
 
-from scaleqa.cli.data import calibration, funnel
+from scaleqa.cli.data import calibration, current_card
 from scaleqa.noise import shipped_pool
 from scaleqa.noise.clashes import clashes
-from scaleqa.records import DOMAINS, LETTERS, SPLITS, shipped
-from scaleqa.records.card import card, fingerprint, stats
+from scaleqa.records import DOMAINS, LETTERS, SPLITS, shipped, shipped_sequels
+from scaleqa.records.card import fingerprint, stats
 from scaleqa.records.draw import read_ledger
 from scaleqa.records.load import data_dir
+from scaleqa.records.sequels import shipped_readings
 from scaleqa.records.validate import validate
 from tests.conftest import ROOT
 
@@ -35,7 +36,7 @@ def test_there_are_three_thousand_balanced_records(records):
 
 def test_no_critical_finding_and_every_receipt_matches(records):
     receipts = read_ledger(ROOT / "src" / "scaleqa" / "records" / "data" / "draws.jsonl")
-    found = validate(records, receipts=receipts, release=True)
+    found = validate(records, receipts=receipts, release=True, sequels=shipped_sequels())
     assert found.critical == []
     assert [p.name for p in found.probes if p.accuracy > p.limit] == []
 
@@ -60,7 +61,7 @@ def test_the_validation_report_is_of_these_records(records, report):
 
 def test_the_card_is_current(records, report):
     text = (ROOT / "docs" / "dataset.md").read_text("utf-8")
-    assert text == card(records, report, calibration(records), funnel())
+    assert text == current_card(records, report)
 
 
 def test_readers_found_what_the_standard_asks(records):
@@ -70,6 +71,23 @@ def test_readers_found_what_the_standard_asks(records):
     assert opened.accuracy >= 0.99
     assert closed.accuracy <= 0.32
     assert len(opened.flagged.get("contrived", [])) <= 0.10 * opened.records
+
+
+def test_every_sequel_was_read_without_a_flag_and_as_it_was_meant():
+    sequels = shipped_sequels()
+    readings = {reading.id: reading for reading in shipped_readings()}
+    assert (len(sequels), len(readings)) == (151, 160)
+    assert [s.id for s in sequels if readings[s.id].answer != s.answer] == []
+    kept = {sequel.id for sequel in sequels}
+    assert {key for key, reading in readings.items() if reading.flags} == {*readings} - kept
+
+
+def test_sequels_are_even_in_split_domain_and_naming(records):
+    cells = {record.id: record.cell for record in records}
+    sequels = shipped_sequels()
+    counts = Counter((cells[sequel.id], sequel.named) for sequel in sequels)
+    assert len(counts) == 2 * len(SPLITS) * len(DOMAINS)
+    assert set(counts.values()) <= {2, 3, 4}
 
 
 def test_the_noise_pool_is_large_varied_and_apart_from_the_records(records):

@@ -4,21 +4,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from scaleqa.errors import DataError, InvalidError
-from scaleqa.records import Record, shipped
+from scaleqa.records import Record, Sequel, shipped, shipped_sequels
 from scaleqa.records.calibration import Calibration, calibrate, read_answers
 from scaleqa.records.card import card as write_card
 from scaleqa.records.card import report_json, stats
 from scaleqa.records.draw import draw, read_ledger
 from scaleqa.records.export import export
-from scaleqa.records.load import data_dir, read_records, record_files
+from scaleqa.records.load import data_dir, read_lines, read_records, record_files, sequel_files
 from scaleqa.records.release import release
+from scaleqa.records.sequels import shipped_readings
 from scaleqa.records.validate import Report, validate
 from tsim.cli.shell import AsJson, failed, print_json
 from tsim.embed import open_embedder
@@ -39,7 +40,7 @@ def validate_command(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Check records: shape, evidence, balance, receipts, duplicates, names, shortcuts.
+    """Check records: shape, evidence, balance, receipts, duplicates, names, shortcuts, sequels.
 
     Example: scaleqa data validate my_records.jsonl --no-embeddings
     """
@@ -107,7 +108,7 @@ def card_command(
     """
     records, report = _validate(None, None, embeddings=True)
     data = report_json(records, report)
-    text = write_card(records, data, calibration(records), funnel())
+    text = current_card(records, data)
     if out:
         out.mkdir(parents=True, exist_ok=True)
         (out / "dataset.md").write_text(text, encoding="utf-8")
@@ -187,12 +188,19 @@ def export_command(
     """
     records = shipped()
     report = json.loads(data_dir().joinpath("validation.json").read_text("utf-8"))
-    text = write_card(records, report, calibration(records), funnel())
+    text = current_card(records, report)
     files = export(records, out, form, text)
     if as_json:
         print_json([str(file) for file in files])
     else:
         print(f"wrote {', '.join(file.name for file in files)} to {out}")
+
+
+def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
+    """Writes the card from a validation report and what else ships with the records."""
+    return write_card(
+        records, report, calibration(records), funnel(), shipped_sequels(), shipped_readings()
+    )
 
 
 def calibration(records: Sequence[Record]) -> list[Calibration]:
@@ -218,9 +226,17 @@ def _validate(
 ) -> tuple[list[Record], Report]:
     records, bad = (shipped(), []) if path is None else read_records(record_files(path))
     ledgers = _ledgers(path, draws)
+    sequels, unread = read_lines(sequel_files(path), Sequel)
     receipts = [r for ledger in ledgers for r in read_ledger(ledger)] if ledgers else None
     embedder = open_embedder(cached=True) if embeddings else None
-    report = validate(records, bad=bad, receipts=receipts, embedder=embedder, release=path is None)
+    report = validate(
+        records,
+        bad=[*bad, *unread],
+        receipts=receipts,
+        embedder=embedder,
+        release=path is None,
+        sequels=sequels,
+    )
     return records, report
 
 
@@ -247,6 +263,7 @@ def _show_report(report: Report) -> None:
         pairs.add_row(pair.measure, f"{pair.one} {pair.two}", f"{pair.value:.3f}")
     Console().print(table, pairs)
     print(
-        f"{report.records} records, letters {report.labels}, evidence {report.evidence_sizes}: "
-        f"{len(report.critical)} critical, {len(report.warnings)} warnings"
+        f"{report.records} records, letters {report.labels}, evidence {report.evidence_sizes}, "
+        f"{report.sequels} sequels: {len(report.critical)} critical, "
+        f"{len(report.warnings)} warnings"
     )

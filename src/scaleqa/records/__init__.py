@@ -1,6 +1,16 @@
 """The questions of SCALE-QA: their shape, their checks, and the 3,000 that ship."""
 
-from scaleqa.records.load import load_records, shipped
-from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Record
+from scaleqa.records.load import load_records, load_sequels, shipped, shipped_sequels
+from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Record, Sequel
 
-__all__ = ["DOMAINS", "LETTERS", "SPLITS", "Record", "load_records", "shipped"]
+__all__ = [
+    "DOMAINS",
+    "LETTERS",
+    "SPLITS",
+    "Record",
+    "Sequel",
+    "load_records",
+    "load_sequels",
+    "shipped",
+    "shipped_sequels",
+]

@@ -8,7 +8,8 @@ from hashlib import sha256
 from typing import Any
 
 from scaleqa.records.calibration import Calibration
-from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Record
+from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Record, Sequel
+from scaleqa.records.sequels import Reading
 from scaleqa.records.validate import Report
 
 # How the paper's own set looks, to stand beside ours.
@@ -44,8 +45,8 @@ def stats(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def fingerprint(records: Sequence[Record]) -> str:
-    """Hashes a set of records."""
+def fingerprint(records: Sequence[Record | Sequel]) -> str:
+    """Hashes a set of records, or of records and sequels."""
     digest = sha256()
     for record in records:
         digest.update(record.model_dump_json().encode() + b"\n")
@@ -62,6 +63,8 @@ def card(
     report: dict[str, Any],
     calibration: Sequence[Calibration],
     funnel: dict[str, int],
+    sequels: Sequence[Sequel],
+    readings: Sequence[Reading],
 ) -> str:
     """Writes the card."""
     facts = stats(records)
@@ -71,6 +74,7 @@ def card(
         _making(funnel),
         _checks(report),
         _readers(calibration),
+        _sequels(sequels, readings),
         LIMITS,
     ]
     return "\n\n".join(parts) + "\n"
@@ -161,10 +165,42 @@ def _readers(calibration: Sequence[Calibration]) -> str:
     return "\n".join(lines)
 
 
+def _sequels(sequels: Sequence[Sequel], readings: Sequence[Reading]) -> str:
+    counts = Counter((sequel.named, sequel.id.partition(":")[0]) for sequel in sequels)
+    kinds = {True: "say the name that the question uses", False: "say no name of the question"}
+    rows = []
+    for named, kind in kinds.items():
+        each = [counts[named, split] for split in SPLITS]
+        rows.append(f"| {kind} | {' | '.join(str(count) for count in each)} | {sum(each)} |")
+    letters = {sequel.id: sequel.answer for sequel in sequels}
+    right = Counter[str](letters.values())
+    kept = [reading for reading in readings if reading.id in letters]
+    agreed = sum(reading.answer == letters[reading.id] for reading in kept)
+    flags = Counter(flag for reading in readings for flag in reading.flags)
+    turns = statistics.mean(len(sequel.dialogue) for sequel in sequels)
+    words = statistics.mean(len(sequel.text.split()) for sequel in sequels)
+    still = sum(bool(sequel.keeps) for sequel in sequels)
+    lines = [
+        "## Sequels",
+        "",
+        f"{len(sequels)} records have a sequel: the same user comes back to the matter in a further dialogue, something has changed, and another of the four options is now the only right one. `scaleqa build --sequels` puts them into threads.",
+        "",
+        f"| | {' | '.join(SPLITS)} | all |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+        f"A sequel has {turns:.1f} turns and {words:.0f} words on average; right letters A / B / C / D: {_slashes({letter: right[letter] for letter in LETTERS})}. With {still} of them a turn of the record is needed as well. The new letter was drawn by lot among the other three, then the sequel was written.",
+        "",
+        f"Each of {len(readings)} sequels was read, with its record, by one reader who did not write it and saw no key. {len(readings) - len(kept)} were flagged ({_named(dict(flags.most_common()))}) and left out. The readers chose the drawn letter with {agreed} of the {len(kept)} others. The raw readings ship with the records.",
+    ]
+    return "\n".join(lines)
+
+
 LIMITS = """## Limits
 
 - The dialogues are authored, not logged: they are shorter and tidier than real ones.
 - Authors and readers are language models of one family; what they find natural is not what everybody would.
+- A sequel has had one reader, of the family of models that wrote it. Sequels are short and clean: people come back to a matter in more words, and less plainly.
 - English only. Names are invented or drawn from public name lists; any likeness is chance. Nothing here is medical, legal or financial advice."""
 
 

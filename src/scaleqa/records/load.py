@@ -1,22 +1,28 @@
-"""Records from files: ours in the package, anybody's by path."""
+"""Records and their sequels from files: ours in the package, anybody's by path."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from scaleqa.errors import DataError
-from scaleqa.records.schema import Record
+from scaleqa.records.schema import Record, Sequel
 
 PLACE = "data"
+SEQUELS = "sequels.jsonl"
+READINGS = "sequel-readings.jsonl"
+# What may stand beside records and is none.
+BESIDE = ("draws.jsonl", SEQUELS, READINGS)
+Line = TypeVar("Line", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadLine:
-    """A line that is no record."""
+    """A line that is not what its file holds."""
 
     source: str
     line: int
@@ -25,10 +31,12 @@ class BadLine:
 
 def shipped() -> list[Record]:
     """Returns the records that ship with the package, in order of split, domain and number."""
-    records, bad = read_records(_data_files())
-    if bad:
-        raise DataError(f"{bad[0].source}, line {bad[0].line}: {bad[0].problem}")
-    return records
+    return load_lines(_data_files(), Record)
+
+
+def shipped_sequels() -> list[Sequel]:
+    """Returns the sequels that ship with the package, in the order of their records' ids."""
+    return load_lines(sequel_files(None), Sequel)
 
 
 def data_dir() -> Traversable:
@@ -42,14 +50,16 @@ def load_records(path: Path) -> list[Record]:
     Raises:
         DataError: A line is no record; the message has file and line.
     """
-    records, bad = read_records(record_files(path))
-    if bad:
-        first = bad[0]
-        raise DataError(
-            f"{first.source}, line {first.line}: {first.problem} ({len(bad)} bad lines in all); "
-            "run: scaleqa data validate PATH"
-        )
-    return records
+    return load_lines(record_files(path), Record)
+
+
+def load_sequels(path: Path) -> list[Sequel]:
+    """Reads the sequels of records at a path: `sequels.jsonl`, anywhere below a directory.
+
+    Raises:
+        DataError: A line is no sequel; the message has file and line.
+    """
+    return load_lines(sequel_files(path), Sequel)
 
 
 def record_files(path: Path) -> list[Path]:
@@ -59,7 +69,7 @@ def record_files(path: Path) -> list[Path]:
         DataError: There are none.
     """
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*.jsonl") if p.name != "draws.jsonl")
+        files = sorted(p for p in path.rglob("*.jsonl") if p.name not in BESIDE)
         if files:
             return files
     elif path.is_file():
@@ -67,24 +77,50 @@ def record_files(path: Path) -> list[Path]:
     raise DataError(f"{path} is neither a JSONL file nor a directory that holds one")
 
 
-def read_records(
-    files: Iterator[Traversable] | list[Path],
-) -> tuple[list[Record], list[BadLine]]:
+def sequel_files(path: Path | None) -> list[Traversable]:
+    """Returns the files of sequels: ours, or those below a directory of somebody's records."""
+    if path is None:
+        return [data_dir() / SEQUELS]
+    return [*sorted(path.rglob(SEQUELS))] if path.is_dir() else []
+
+
+def read_records(files: Iterable[Traversable]) -> tuple[list[Record], list[BadLine]]:
     """Reads what can be read and reports the rest."""
-    records: list[Record] = []
+    return read_lines(files, Record)
+
+
+def read_lines(files: Iterable[Traversable], model: type[Line]) -> tuple[list[Line], list[BadLine]]:
+    """Reads a line each as a model; reports those that are none."""
+    found: list[Line] = []
     bad: list[BadLine] = []
     for file in files:
         for number, line in enumerate(file.read_bytes().splitlines(), 1):
             if not line.strip():
                 continue
             try:
-                records.append(Record.model_validate_json(line))
+                found.append(model.model_validate_json(line))
             except ValidationError as error:
                 problem = error.errors(include_url=False)[0]
                 where = ".".join(str(part) for part in problem["loc"])
                 text = f"{where}: {problem['msg']}" if where else problem["msg"]
                 bad.append(BadLine(source=str(file.name), line=number, problem=text))
-    return records, bad
+    return found, bad
+
+
+def load_lines(files: Iterable[Traversable], model: type[Line]) -> list[Line]:
+    """Reads a line each as a model.
+
+    Raises:
+        DataError: A line is none; the message has file and line.
+    """
+    found, bad = read_lines(files, model)
+    if bad:
+        first = bad[0]
+        raise DataError(
+            f"{first.source}, line {first.line}: {first.problem} ({len(bad)} bad lines in all); "
+            "run: scaleqa data validate PATH"
+        )
+    return found
 
 
 def _data_files() -> Iterator[Traversable]:

@@ -1,6 +1,7 @@
 """What a record is."""
 
 import re
+from collections.abc import Sequence
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -93,13 +94,8 @@ class Record(_Strict):
             raise ValueError(f"id {self.id!r} is not split:Domain-NNN")
         if (match["split"], match["domain"]) != (self.split, self.domain):
             raise ValueError(f"id {self.id!r} does not name {self.split} and {self.domain}")
-        roles = [turn.role for turn in self.dialogue]
-        if roles != [("user", "model")[n % 2] for n in range(len(roles))]:
-            raise ValueError("roles do not alternate, the user first")
-        if self.evidence != sorted(set(self.evidence)):
-            raise ValueError(f"evidence {self.evidence} is not ascending")
-        if not 0 <= self.evidence[0] <= self.evidence[-1] < len(self.dialogue):
-            raise ValueError(f"evidence {self.evidence} is outside the {len(self.dialogue)} turns")
+        _alternate(self.dialogue)
+        _ascending("evidence", self.evidence, len(self.dialogue))
         if len({option.strip().lower() for option in self.options.as_list()}) != len(LETTERS):
             raise ValueError("two options are the same")
         if self.stress.primary not in self.stress.labels:
@@ -119,7 +115,7 @@ class Record(_Strict):
     @property
     def text(self) -> str:
         """The dialogue as one text."""
-        return "\n".join(turn.content for turn in self.dialogue)
+        return _joined(self.dialogue)
 
     @property
     def tokens(self) -> int:
@@ -129,3 +125,58 @@ class Record(_Strict):
     def option(self, letter: str) -> str:
         """The option of a letter."""
         return self.options.as_list()[LETTERS.index(letter)]
+
+
+class Sequel(_Strict):
+    """A later dialogue after which another option of a record is the only right one.
+
+    Attributes:
+        id: The record's id.
+        named: Whether it uses the name that the record's question uses.
+        dialogue: Three to six alternating turns, the user first.
+        answer: The letter that is right after it.
+        evidence: Indices of its fewest turns that state the change.
+        keeps: Indices of the record's turns that are still needed.
+        reasoning: What changed and why the new answer follows.
+    """
+
+    id: str
+    named: bool
+    dialogue: list[DialogueTurn] = Field(min_length=3, max_length=6)
+    answer: Letter
+    evidence: list[int] = Field(min_length=1)
+    keeps: list[int]
+    reasoning: str = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        _alternate(self.dialogue)
+        _ascending("evidence", self.evidence, len(self.dialogue))
+        return self
+
+    @property
+    def evidence_turns(self) -> list[str]:
+        """The texts that state the change."""
+        return [self.dialogue[index].content for index in self.evidence]
+
+    @property
+    def text(self) -> str:
+        """The dialogue as one text."""
+        return _joined(self.dialogue)
+
+
+def _alternate(dialogue: Sequence[DialogueTurn]) -> None:
+    roles = [turn.role for turn in dialogue]
+    if roles != [("user", "model")[n % 2] for n in range(len(roles))]:
+        raise ValueError("roles do not alternate, the user first")
+
+
+def _ascending(name: str, indices: list[int], turns: int) -> None:
+    if indices != sorted(set(indices)):
+        raise ValueError(f"{name} {indices} is not ascending")
+    if not 0 <= indices[0] <= indices[-1] < turns:
+        raise ValueError(f"{name} {indices} is outside the {turns} turns")
+
+
+def _joined(dialogue: Sequence[DialogueTurn]) -> str:
+    return "\n".join(turn.content for turn in dialogue)

@@ -12,7 +12,8 @@ from scaleqa.records.draw import Receipt, mismatches
 from scaleqa.records.duplicates import Pair, embedding_pairs, lexical_pairs
 from scaleqa.records.load import BadLine
 from scaleqa.records.probes import Probe, embedding_probes, lexical_probes
-from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Record
+from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Record, Sequel
+from scaleqa.records.sequels import problems
 from scaleqa.records.text import common_words, names
 from tsim.embed import Embedder
 
@@ -47,6 +48,7 @@ class Report:
 
     Attributes:
         records: Records read.
+        sequels: Sequels read.
         critical: Findings that break the benchmark.
         warnings: Findings that ask for a look.
         labels: How often each letter is right.
@@ -56,6 +58,7 @@ class Report:
     """
 
     records: int
+    sequels: int = 0
     critical: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
@@ -71,8 +74,9 @@ def validate(
     receipts: Sequence[Receipt] | None = None,
     embedder: Embedder | None = None,
     release: bool = False,
+    sequels: Sequence[Sequel] = (),
 ) -> Report:
-    """Checks records one by one and as a set.
+    """Checks records one by one and as a set, and whether sequels fit them.
 
     Args:
         records: What could be read.
@@ -80,6 +84,7 @@ def validate(
         receipts: Receipts of the draw, where there are any.
         embedder: Used for similarity of meaning; left out if None.
         release: Whether the set claims to be the whole dataset: then its balance is checked too.
+        sequels: Sequels of some of the records.
     """
     critical = [
         Finding(code="schema", where=f"{line.source}:{line.line}", message=line.problem)
@@ -95,6 +100,10 @@ def validate(
             Finding(code="receipt", where=where, message=problem)
             for where, problem in mismatches(records, receipts).items()
         ]
+    critical += [
+        Finding(code="sequel", where=where, message=problem)
+        for where, problem in problems(sequels, records)
+    ]
     if release:
         critical += _balance(records)
     probes = lexical_probes(records)
@@ -115,6 +124,7 @@ def validate(
     warnings += _reused_names(records)
     return Report(
         records=len(records),
+        sequels=len(sequels),
         critical=critical,
         warnings=warnings,
         labels={letter: sum(r.answer == letter for r in records) for letter in LETTERS},

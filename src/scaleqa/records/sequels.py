@@ -1,0 +1,72 @@
+"""Do sequels fit their records, and what did readers who did not write them make of them?"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from scaleqa.records.load import READINGS, data_dir, load_lines
+from scaleqa.records.schema import Letter, Record, Sequel
+from tsim.index import terms
+from tsim.rank import names
+
+
+class Reading(BaseModel):
+    """One reader's answer to one question after its sequel; no reader saw a key.
+
+    Attributes:
+        id: The record.
+        reader: Who read it.
+        answer: The letter chosen.
+        flags: What the reader held against the sequel.
+        note: The reader's words.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    reader: str
+    answer: Letter
+    flags: tuple[Literal["ambiguous", "unsupported", "contrived", "unlinked"], ...] = ()
+    note: str = ""
+
+
+def shipped_readings() -> list[Reading]:
+    """Returns all readings of sequels, those of sequels that were left out among them."""
+    return load_lines([data_dir() / READINGS], Reading)
+
+
+def problems(sequels: Sequence[Sequel], records: Sequence[Record]) -> Iterator[tuple[str, str]]:
+    """Tells what is wrong with sequels.
+
+    Yields:
+        A record's id, and what is wrong with its sequel.
+    """
+    by_id = {record.id: record for record in records}
+    for sequel in sequels:
+        record = by_id.get(sequel.id)
+        found = _against(sequel, record) if record else ["there is no such record"]
+        yield from ((sequel.id, problem) for problem in found)
+    for record_id, count in Counter(sequel.id for sequel in sequels).items():
+        if count > 1:
+            yield record_id, f"has {count} sequels"
+    first: dict[str, str] = {}
+    for sequel in sequels:
+        other = first.setdefault(sequel.text, sequel.id)
+        if other != sequel.id:
+            yield sequel.id, f"the same text as the sequel of {other}"
+
+
+def _against(sequel: Sequel, record: Record) -> Iterator[str]:
+    if sequel.answer == record.answer:
+        yield f"answer {sequel.answer} is that of the record: nothing changed"
+    turns = len(record.dialogue)
+    if sequel.keeps != sorted({*sequel.keeps} & {*range(turns)}):
+        yield f"keeps {sequel.keeps} is not ascending within the record's {turns} turns"
+    said = [] if sequel.named else sorted(names(record.question) & {*terms(sequel.text)})
+    if said:
+        yield f"says {', '.join(said)} as the question does, but is marked as unnamed"
+    counts = Counter(turn.content for turn in (*record.dialogue, *sequel.dialogue))
+    if any(counts[text] > 1 for text in sequel.evidence_turns):
+        yield "an evidence turn stands twice and cannot be told apart"
