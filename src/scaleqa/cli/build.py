@@ -10,7 +10,7 @@ from rich.table import Table
 from scaleqa.noise import load_pool, shipped_pool
 from scaleqa.packages import BuildSettings, parse_target, subset, write_packages
 from scaleqa.packages import build as build_packages
-from scaleqa.records import load_records, shipped
+from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
 from tsim.cli.shell import AsJson, print_json
 
 
@@ -33,6 +33,9 @@ def build(
     mix: Annotated[
         Literal["blocks", "braid"], typer.Option(help="Whole dialogues, or interleaved turns.")
     ] = "blocks",
+    sequels: Annotated[
+        bool, typer.Option("--sequels", help="Let some topics resume later and change.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Build threads of a target length, the same bytes every time.
@@ -45,6 +48,7 @@ def build(
         noise_seed=noise_seed,
         mix_seed=mix_seed,
         mix=mix,
+        sequels=sequels,
     )
     chosen = load_records(records) if records else shipped()
     if split:
@@ -52,7 +56,8 @@ def build(
     if count:
         chosen = subset(chosen, count, subset_seed)
     pool = load_pool(noise, noise_format) if noise else shipped_pool()
-    packages = build_packages(chosen, pool.dialogues, settings)
+    following = load_sequels(records) if records else shipped_sequels()
+    packages = build_packages(chosen, pool.dialogues, settings, following)
     write_packages(packages, out)
     rows = [{"package": package.name, **package.stats} for package in packages]
     if as_json:

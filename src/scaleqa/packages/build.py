@@ -3,7 +3,8 @@
 *Full corpus*, if the selected truth fits the target: all truth in one thread, noise fills the rest.
 *Length-batched* otherwise: records by descending length, then id, each into the fullest batch that
 still has room, batches of `truth_cap` × target; noise fills each. *Evidence only* for target 0: the
-truth alone. Every random choice takes a seed that is written down.
+truth alone. Sequels come on top where they are wanted. Every random choice takes a seed that is
+written down.
 """
 
 import random
@@ -16,8 +17,10 @@ from scaleqa.noise import Dialogue
 from scaleqa.packages.mix import blocks as mix_blocks
 from scaleqa.packages.mix import braid as mix_braid
 from scaleqa.packages.package import Block, Package, Query, StreamTurn
-from scaleqa.records import Record
+from scaleqa.packages.resume import resume
+from scaleqa.records import Record, Sequel
 from scaleqa.records.card import fingerprint
+from scaleqa.records.sequels import problems
 
 VERSION = 1
 KILO = 1000
@@ -34,6 +37,7 @@ class BuildSettings:
         noise_seed: Orders the noise.
         mix_seed: Orders truth and noise in the thread.
         mix: Whole dialogues one after another, or interleaved turn by turn.
+        sequels: Whether records are followed by their sequels, where they have one.
     """
 
     target: int
@@ -41,6 +45,7 @@ class BuildSettings:
     noise_seed: int = 13
     mix_seed: int = 17
     mix: Mix = "blocks"
+    sequels: bool = False
 
 
 def parse_target(text: str) -> int:
@@ -57,18 +62,28 @@ def parse_target(text: str) -> int:
 
 
 def build(
-    records: Sequence[Record], noise: Sequence[Dialogue], settings: BuildSettings
+    records: Sequence[Record],
+    noise: Sequence[Dialogue],
+    settings: BuildSettings,
+    sequels: Sequence[Sequel] = (),
 ) -> list[Package]:
     """Builds the packages of a setting.
 
+    Args:
+        records: What is asked about.
+        noise: What fills the threads.
+        settings: How they are built.
+        sequels: Sequels to take from, if the settings want any.
+
     Raises:
-        DataError: A record does not fit a batch, or there is too little noise; the message says how
-            much is missing.
+        DataError: A record does not fit a batch, there is too little noise (the message says how
+            much is missing), or sequels are wanted and cannot be had.
     """
     if not records:
         raise DataError("there are no records to build from")
     if not 0 < settings.truth_cap <= 1:
         raise DataError(f"truth cap {settings.truth_cap} is not between 0 and 1")
+    own = _own(sequels, records, settings) if settings.sequels else []
     ordered = sorted(records, key=lambda record: (-record.tokens, record.id))
     truth = sum(record.tokens for record in ordered)
     if settings.target == 0:
@@ -80,13 +95,35 @@ def build(
     described = {
         "builder": VERSION,
         "regime": regime,
-        **asdict(settings),
-        "records_sha256": fingerprint(sorted(records, key=lambda record: record.id)),
+        **{name: value for name, value in asdict(settings).items() if own or name != "sequels"},
+        "records_sha256": fingerprint([*sorted(records, key=lambda record: record.id), *own]),
     }
-    return [
+    packages = [
         _package(number, batch, noise, settings, described)
         for number, batch in enumerate(batches, 1)
     ]
+    return [resume(package, own, settings.mix_seed) for package in packages] if own else packages
+
+
+def _own(
+    sequels: Sequence[Sequel], records: Sequence[Record], settings: BuildSettings
+) -> list[Sequel]:
+    """Picks the sequels of the records, by id."""
+    if settings.mix != "blocks":
+        raise DataError(
+            f"sequels begin between two dialogues, and a {settings.mix} has no such place; leave "
+            "out --sequels or --mix"
+        )
+    ids = {record.id for record in records}
+    own = sorted((sequel for sequel in sequels if sequel.id in ids), key=lambda sequel: sequel.id)
+    for where, problem in problems(own, records):
+        raise DataError(f"the sequel of {where}: {problem}; run: scaleqa data validate PATH")
+    if not own:
+        raise DataError(
+            f"none of {len(sequels)} sequels follows one of the {len(records)} records; leave out "
+            "--sequels, or choose other records"
+        )
+    return own
 
 
 def _batch(ordered: Sequence[Record], settings: BuildSettings) -> list[list[Record]]:
