@@ -14,13 +14,14 @@ from scaleqa.cli.app import app
 from scaleqa.errors import DataError
 from scaleqa.evaluate import retrieve as measuring
 from scaleqa.evaluate.rows import read_rows
-from scaleqa.reproduce import TABLES, Lab, Sources, as_json, lab, reproduce, resources
+from scaleqa.reproduce import TABLES, Lab, Sources, as_json, lab, late, reproduce, resources
 from scaleqa.reproduce.page import Column, Grid, Page, markdown, span
-from scaleqa.stats import wilson
+from scaleqa.stats import mcnemar, wilson
 from scaleqa.systems import registry
 from scaleqa.systems.controls import perfect_episodes
 from scaleqa.systems.drift_window import make as drift_window
 from tests.scaleqa.test_packages import NOISE, RECORDS
+from tests.scaleqa.test_sequels import SEQUELS, follow
 from tests.servers import JsonServer, completion, serving
 
 SHORT = (2500,)
@@ -211,6 +212,65 @@ def test_cost_embeds_everything_anew(sources):
     assert {path.parts[-3] for path in sources.out.glob("results/**/*.json")} == {
         "known-vectors", "fresh-vectors"
     }  # fmt: skip
+
+
+def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources, monkeypatch):
+    monkeypatch.setattr(late, "REENTRY", "names")
+    systems = ("tsim_late", "perfect_episodes", "standard_rag")
+    plain, _, _ = made(sources, "late", systems=systems)
+    assert [grid.title for grid in plain.grids] == ["", "Without one part"]
+    page, text, figure = made(replace(sources, sequels=SEQUELS), "late", systems=systems)
+    assert page.grids[:2] == plain.grids
+    grid = page.grids[2]
+    assert grid.title == "Topics that resume"
+    assert [row["system"] for row in grid.rows] == [
+        "tsim_late:budget=750", "tsim_late:budget=750,off=names", "perfect_episodes:k=5",
+        "standard_rag",
+    ]  # fmt: skip
+    heads = [column.head for column in grid.columns]
+    assert heads[2:8] == ["named", "unnamed", "all", "95 %", "s1", "s2"]
+    assert heads[-3:] == ["ours less this", "95 %", "McNemar p"]
+    assert "## Topics that resume" in text
+    assert "2.5k, resumed · standard_rag" in figure
+    assert all("difference" in row for row in grid.rows[1:])
+    assert "12 questions about 1 thread of 2.5k tokens" in text
+
+
+def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sources, monkeypatch):
+    monkeypatch.setattr(late, "REENTRY", "names")
+    followed = {record.id: n % 3 == 0 for n, record in enumerate(RECORDS[::4])}
+    sequels = [follow(r, named=followed[r.id]) for r in RECORDS[::4]]
+    seen = Lab(replace(sources, sequels=sequels, subset=None))
+    systems = ("tsim_late", "oracle", "standard_rag")
+    table = replace(TABLES["late"], systems=systems, targets=SHORT)
+    grid, _, threads = late._resumed(seen, table, late._resuming(table))
+    by_system = {row["system"]: row for row in grid.rows}
+    told = by_system["oracle"]
+    assert (told["named"], told["unnamed"], told["in_context"], told["s1"]) == (1, 1, 1, 1)
+    assert {q.id for package in threads.packages for q in package.queries} == {*followed}
+    assert len(seen.threads(2500, sequels=True).packages[0].queries) > len(
+        threads.packages[0].queries
+    )
+    hits, best = (
+        {result.id: result.in_context for result in seen.retrieve(spec, threads).results}
+        for spec in ("standard_rag", "tsim_late:budget=750")
+    )
+    row = by_system["standard_rag"]
+    for kind, named in (("named", True), ("unnamed", False)):
+        some = [hits[key] for key, value in followed.items() if value == named]
+        assert row[kind] == pytest.approx(sum(some) / len(some))
+    assert row["interval"] == wilson(sum(hits.values()), len(followed))
+    gap = sum(best.values()) - sum(hits.values())
+    assert row["difference"] == pytest.approx(gap / len(followed))
+    assert row["mcnemar_p"] == mcnemar([best[key] for key in best], [hits[key] for key in best])
+
+
+@pytest.mark.parametrize(("wanted", "others"), [(6, 0), (20, 8)])
+def test_a_subset_takes_records_with_a_sequel_first(sources, wanted, others):
+    threads = Lab(replace(sources, sequels=SEQUELS, subset=wanted)).threads(2500, sequels=True)
+    labels = [q.stress[-1].startswith("sequel_") for p in threads.packages for q in p.queries]
+    assert (len(labels), labels.count(False)) == (wanted, others)
+    assert threads.name == f"2.5k-sequels-{wanted}"
 
 
 def test_main_ablation_and_stress_share_their_rows(sources):

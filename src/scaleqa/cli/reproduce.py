@@ -14,7 +14,7 @@ from scaleqa.cli.run import Assist
 from scaleqa.errors import DataError
 from scaleqa.noise import load_pool, shipped_pool
 from scaleqa.packages import parse_target
-from scaleqa.records import load_records, shipped
+from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
 from scaleqa.reproduce import TABLES, Lab, Page, Sources, Table, as_json, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
 from scaleqa.reproduce.page import cells, span
@@ -76,6 +76,7 @@ def make(
             helper=helper,
             model=None if table.models else model,
             subset=subset,
+            sequels=load_sequels(records) if records else shipped_sequels(),
         )
         given = {
             "subset": subset, "target": target, "system": system, "backend": backend,

@@ -25,7 +25,7 @@ from scaleqa.evaluate.rows import Row
 from scaleqa.noise import Dialogue
 from scaleqa.packages import BuildSettings, Package, build, load_packages, subset, write_packages
 from scaleqa.prompts import template
-from scaleqa.records import Record
+from scaleqa.records import Record, Sequel
 from tsim.embed import Embedder, open_embedder
 
 SEED = 11
@@ -68,6 +68,7 @@ class Sources:
         helper: A chat model for systems that use one.
         model: The embedding model; None for the default.
         subset: Questions to take; None for all.
+        sequels: All sequels.
     """
 
     out: Path
@@ -78,6 +79,7 @@ class Sources:
     helper: ChatModel | None = None
     model: str | None = None
     subset: int | None = None
+    sequels: Sequence[Sequel] = ()
 
 
 class Lab:
@@ -101,33 +103,59 @@ class Lab:
             self._embedders[key] = open_embedder(key[0], cached=cached)
         return self._embedders[key]
 
-    def threads(self, target: int, count: int | None = None, *, mix: Mix = "blocks") -> Threads:
+    def threads(
+        self,
+        target: int,
+        count: int | None = None,
+        *,
+        mix: Mix = "blocks",
+        sequels: bool = False,
+    ) -> Threads:
         """Builds the packages of a length, or takes those that are there.
 
         Args:
             target: The length.
             count: Most questions to take; they are chosen evenly.
             mix: How dialogues are mixed.
+            sequels: Whether sequels follow their records, which are then chosen before others.
 
         Raises:
             DataError: There is too little noise, or other packages are in the way.
         """
         wanted = min(filter(None, (self.sources.subset, count)), default=None)
-        records = self.sources.records
-        chosen = subset(records, wanted, SEED) if wanted else list(records)
-        parts = (length(target), "" if mix == "blocks" else mix, wanted or "")
-        name = "-".join(str(part) for part in parts if part)
-        return self.build(name, target, chosen, mix=mix)
+        chosen = self._chosen(wanted, sequels=sequels) if wanted else self.sources.records
+        told = ("" if mix == "blocks" else mix, "sequels" if sequels else "")
+        name = "-".join(str(part) for part in (length(target), *told, wanted or "") if part)
+        return self.build(name, target, chosen, mix=mix, sequels=sequels)
 
     def build(
-        self, name: str, target: int, records: Sequence[Record], *, mix: Mix = "blocks"
+        self,
+        name: str,
+        target: int,
+        records: Sequence[Record],
+        *,
+        mix: Mix = "blocks",
+        sequels: bool = False,
     ) -> Threads:
         """Builds packages from given records, or takes those that are there."""
         if name not in self._threads:
-            made = build(records, self.sources.noise, BuildSettings(target=target, mix=mix))
+            settings = BuildSettings(target=target, mix=mix, sequels=sequels)
+            made = build(records, self.sources.noise, settings, self.sources.sequels)
             _keep(made, self.sources.out / "packages" / name)
             self._threads[name] = Threads(name=name, target=target, packages=tuple(made))
         return self._threads[name]
+
+    def _chosen(self, wanted: int, *, sequels: bool) -> list[Record]:
+        records = self.sources.records
+        if not sequels:
+            return subset(records, wanted, SEED)
+        ids = {sequel.id for sequel in self.sources.sequels}
+        first = [record for record in records if record.id in ids]
+        others = [record for record in records if record.id not in ids]
+        more = wanted - len(first)
+        if more <= 0:
+            return subset(first, wanted, SEED)
+        return [*first, *subset(others, more, SEED)]
 
     def retrieve(
         self, system: str, threads: Threads, *, model: str | None = None, cached: bool = True

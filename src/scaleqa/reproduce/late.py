@@ -1,9 +1,11 @@
 """Our own method beside the paper's, its rivals and perfect boundaries, at the same budget."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from scaleqa.evaluate import Diagnosis
+from scaleqa.packages.resume import NAMED, UNNAMED
 from scaleqa.report.svg import Bar, bars
 from scaleqa.reproduce.lab import Lab, Mix, Threads, length
 from scaleqa.reproduce.page import Column, Grid, Page, count, span, text
@@ -16,17 +18,22 @@ SEED = 7
 BRAID: Mix = "braid"
 # Tokens for block-mixed threads and for braided ones.
 BUDGETS: dict[Mix, int] = {"blocks": 500, BRAID: 750}
+# Tokens for topics that resume: two dialogues have to fit.
+RESUMED = 750
+# The part of our method that follows a topic to where it resumes.
+REENTRY = "reentry"
 # Beyond this length, systems that are slow to read a thread are left out.
 LONG = 200_000
 SLOW = ("tuned_hybrid", "perfect_episodes")
 
 
 def late(lab: Lab, table: Table) -> Page:
-    """Systems at the same budget by setting and split; then our method less each of its parts."""
+    """Systems at the same budget by setting; our method less each of its parts; sequels."""
     settings: list[tuple[int, Mix]] = [(target, "blocks") for target in table.targets]
     settings.append((min(table.targets), BRAID))
     parts_run = len(_parts("blocks")) + len(_parts(BRAID))
-    lab.expect(len(settings) * len(table.systems) + parts_run)
+    resuming = _resuming(table) if lab.sources.sequels else []
+    lab.expect(len(settings) * len(table.systems) + parts_run + len(resuming))
     rows: list[Mapping[str, Any]] = []
     parts: list[Mapping[str, Any]] = []
     drawn: list[Bar] = []
@@ -35,7 +42,7 @@ def late(lab: Lab, table: Table) -> Page:
         threads = lab.threads(target, mix=mix)
         used.append(threads)
         where = f"{length(target)}{', braided' if mix == BRAID else ''}"
-        found = {spec: lab.retrieve(spec, threads) for spec in _specs(table, target, mix)}
+        found = {spec: lab.retrieve(spec, threads) for spec in _specs(table, target, BUDGETS[mix])}
         ours = next(iter(found.values()))
         for spec, one in found.items():
             rows.append({"where": where, "system": spec, **_row(threads, one, ours)})
@@ -44,6 +51,19 @@ def late(lab: Lab, table: Table) -> Page:
             for part in _parts(mix):
                 less = lab.retrieve(f"{OURS}:budget={BUDGETS[mix]},off={part}", threads)
                 parts.append({"where": where, "off": part, **_row(threads, less, ours)})
+    grids = [
+        Grid(columns=(WHERE, SYSTEM, *COLUMNS), rows=tuple(rows)),
+        Grid(
+            title="Without one part",
+            columns=(WHERE, Column(key="off", head="without", form=text), *COLUMNS),
+            rows=tuple(parts),
+        ),
+    ]
+    if resuming:
+        grid, more, threads = _resumed(lab, table, resuming)
+        grids.append(grid)
+        drawn += more
+        used.append(threads)
     return Page(
         title=table.title,
         about=(
@@ -53,18 +73,12 @@ def late(lab: Lab, table: Table) -> Page:
             "system's, paired by question.",
             " ".join(described(lab, [threads]) for threads in used),
         ),
-        grids=(
-            Grid(columns=(WHERE, SYSTEM, *COLUMNS), rows=tuple(rows)),
-            Grid(
-                title="Without one part",
-                columns=(WHERE, Column(key="off", head="without", form=text), *COLUMNS),
-                rows=tuple(parts),
-            ),
-        ),
+        grids=tuple(grids),
         notes=(
             *notes(lab, table),
             INTERVAL,
             "perfect_episodes is told where every dialogue begins and ends.",
+            *([RESUMING] if resuming else []),
         ),
         drawing=bars(
             drawn, title=table.title, description="All evidence in context, Wilson intervals."
@@ -83,6 +97,12 @@ COLUMNS = (
     Column(key="difference_interval", head="95 %", form=span),
     Column(key="mcnemar_p", head="McNemar p", form=lambda value: f"{value:.1g}"),
 )
+KINDS = {NAMED: "named", UNNAMED: "unnamed"}
+RESUMING = (
+    "Topics that resume: of threads with sequels (docs/benchmark.md), the questions that have one. "
+    "Their evidence is what changed and what of the record still counts. Named: the sequel says "
+    "the name that the question uses."
+)
 
 
 def _parts(mix: Mix) -> list[str]:
@@ -91,9 +111,46 @@ def _parts(mix: Mix) -> list[str]:
     return [part for part in PARTS if part not in idle]
 
 
-def _specs(table: Table, target: int, mix: Mix) -> Iterator[str]:
-    """Gives each system the budget of the setting, in its own words."""
-    budget = BUDGETS[mix]
+def _resuming(table: Table) -> list[str]:
+    """The systems for topics that resume: ours, ours without the part for it, the table's."""
+    ours = f"{OURS}:budget={RESUMED}"
+    rest = _specs(table, min(table.targets), RESUMED)
+    return [*dict.fromkeys((ours, f"{ours},off={REENTRY}", *rest))]
+
+
+def _resumed(lab: Lab, table: Table, specs: list[str]) -> tuple[Grid, list[Bar], Threads]:
+    """Measures systems on the questions that have a sequel."""
+    threads = _with_sequel(lab.threads(min(table.targets), sequels=True))
+    where = f"{length(threads.target)}, resumed"
+    kinds = {q.id: KINDS[q.stress[-1]] for package in threads.packages for q in package.queries}
+    found = {spec: lab.retrieve(spec, threads) for spec in specs}
+    ours = found[specs[0]]
+    rows = [
+        {"where": where, "system": spec, **_row(threads, one, ours), **_shares(one, kinds)}
+        for spec, one in found.items()
+    ]
+    named = tuple(Column(key=kind, head=kind) for kind in KINDS.values())
+    every, *others = COLUMNS
+    columns = (WHERE, SYSTEM, *named, replace(every, head="all"), *others)
+    drawn = [_bar(f"{where} · {spec}", one) for spec, one in found.items()]
+    return Grid(title="Topics that resume", columns=columns, rows=tuple(rows)), drawn, threads
+
+
+def _with_sequel(threads: Threads) -> Threads:
+    """The same threads with the questions that have a sequel."""
+    packages = (
+        replace(package, queries=tuple(q for q in package.queries if q.stress[-1] in KINDS))
+        for package in threads.packages
+    )
+    return replace(
+        threads,
+        name=f"{threads.name}-asked",
+        packages=tuple(package for package in packages if package.queries),
+    )
+
+
+def _specs(table: Table, target: int, budget: int) -> Iterator[str]:
+    """Gives each system a budget, in its own words."""
     for system in table.systems:
         name, _, rest = system.partition(":")
         if target > LONG and name in SLOW:
@@ -118,9 +175,7 @@ def _row(threads: Threads, one: Diagnosis, ours: Diagnosis) -> dict[str, Any]:
         "interval": wilson(sum(hits.values()), len(hits)),
         "context_tokens": one.context_tokens,
     }
-    for split in sorted({*splits.values()}):
-        own = [hit for key, hit in hits.items() if splits[key] == split]
-        row[split] = sum(own) / len(own)
+    row |= _shares(one, splits)
     if one is not ours:
         best = [result.in_context for result in ours.results]
         other = [hits[result.id] for result in ours.results]
@@ -129,6 +184,15 @@ def _row(threads: Threads, one: Diagnosis, ours: Diagnosis) -> dict[str, Any]:
         row["difference_interval"] = difference.interval
         row["mcnemar_p"] = mcnemar(best, other)
     return row
+
+
+def _shares(one: Diagnosis, groups: Mapping[str, str]) -> dict[str, float]:
+    """The share of questions with all evidence in context, by group."""
+    shares = {}
+    for group in sorted({*groups.values()}):
+        own = [result.in_context for result in one.results if groups[result.id] == group]
+        shares[group] = sum(own) / len(own)
+    return shares
 
 
 def _bar(label: str, one: Diagnosis) -> Bar:
