@@ -177,6 +177,8 @@ def _sequels(sequels: Sequence[Sequel], readings: Sequence[Reading]) -> str:
     kept = [reading for reading in readings if reading.id in letters]
     agreed = sum(reading.answer == letters[reading.id] for reading in kept)
     flags = Counter(flag for reading in readings for flag in reading.flags)
+    needed = {sequel.id: (*sequel.keeps, None, *sequel.evidence) for sequel in sequels}
+    same = sum((*one.needs_old, None, *one.needs_later) == needed[one.id] for one in kept)
     turns = statistics.mean(len(sequel.dialogue) for sequel in sequels)
     words = statistics.mean(len(sequel.text.split()) for sequel in sequels)
     still = sum(bool(sequel.keeps) for sequel in sequels)
@@ -191,7 +193,7 @@ def _sequels(sequels: Sequence[Sequel], readings: Sequence[Reading]) -> str:
         "",
         f"A sequel has {turns:.1f} turns and {words:.0f} words on average; right letters A / B / C / D: {_slashes({letter: right[letter] for letter in LETTERS})}. With {still} of them a turn of the record is needed as well. The new letter was drawn by lot among the other three, then the sequel was written.",
         "",
-        f"Each of {len(readings)} sequels was read, with its record, by one reader who did not write it and saw no key. {len(readings) - len(kept)} were flagged ({_named(dict(flags.most_common()))}) and left out. The readers chose the drawn letter with {agreed} of the {len(kept)} others. The raw readings ship with the records.",
+        f"Each of {len(readings)} sequels was read, with its record, by one reader who did not write it and saw no key. {len(readings) - len(kept)} were flagged ({_named(dict(flags.most_common()))}) and left out. The readers chose the drawn letter with {agreed} of the {len(kept)} others, and with {same} named exactly the turns that are marked as evidence. The raw readings ship with the records.",
     ]
     return "\n".join(lines)
 

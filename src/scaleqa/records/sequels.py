@@ -19,6 +19,8 @@ class Reading(BaseModel):
         id: The record.
         reader: Who read it.
         answer: The letter chosen.
+        needs_old: The turns of the record that the reader needed to be sure.
+        needs_later: The turns of the sequel.
         flags: What the reader held against the sequel.
         note: The reader's words.
     """
@@ -28,6 +30,8 @@ class Reading(BaseModel):
     id: str
     reader: str
     answer: Letter
+    needs_old: tuple[int, ...] = ()
+    needs_later: tuple[int, ...] = ()
     flags: tuple[Literal["ambiguous", "unsupported", "contrived", "unlinked"], ...] = ()
     note: str = ""
 
