@@ -39,6 +39,8 @@ WORDS = (
     "order invoice server rule garden train recipe budget meeting letter price window printer "
     "report morning ticket project customer delivery exception policy version switch contract"
 ).split()
+# Words of drawn threads follow Zipf's law: a few in every turn, most in a handful.
+VOCABULARY = 50_000
 METHODS = (LATE, OFFICIAL)
 QUERIES = 60
 ADDS = 200
@@ -47,7 +49,7 @@ ADDS = 200
 class Drawn:
     """Vectors drawn by the text, as far apart as real ones, for nothing.
 
-    A turn's number decides its topic, eight turns each, so that the stream has a run of them.
+    A text begins with the number of its topic, eight turns each, so that the stream has runs.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -63,7 +65,7 @@ class Drawn:
         start = time.perf_counter()
         keys = np.array([zlib.crc32(text.encode()) for text in texts])
         numbers = [text.partition(" ")[0] for text in texts]
-        topics = np.array([int(n) // 8 if n.isdigit() else len(n) for n in numbers])
+        topics = np.array([int(n) if n.isdigit() else len(n) for n in numbers])
         rows = unit(1.2 * self._topics[topics % 401] + self._pool[keys % 20_011])
         self.texts += len(texts)
         self.seconds += time.perf_counter() - start
@@ -75,15 +77,24 @@ class Drawn:
         return row
 
 
-def thread(count: int) -> list[NewTurn]:
+def thread(count: int, *, english: bool = False) -> list[NewTurn]:
     rng = random.Random(5)
     return [
         NewTurn(
             role=("user", "model")[n % 2],
-            text=f"{n} " + " ".join(rng.choices(WORDS, k=rng.randint(4, 36))),
+            text=" ".join([str(n // 8), *(word(rng, english) for _ in range(rng.randint(4, 36)))]),
         )
         for n in range(count)
     ]
+
+
+def word(rng: random.Random, english: bool) -> str:
+    return rng.choice(WORDS) if english else f"w{int(VOCABULARY ** rng.random())}"
+
+
+def question(number: int) -> str:
+    """A topic, a word that is rare and one that is not."""
+    return f"{number} which rule for w{100 + 77 * number} and w{3 + number % 5}?"
 
 
 def milliseconds(work: Callable[[], object]) -> float:
@@ -116,7 +127,7 @@ def ours(directory: Path, turns: list[NewTurn], dimension: int, preset: Preset) 
             adds.append(took - 1000 * (embedder.seconds - before))
         for n in range(QUERIES):
             before = embedder.seconds
-            took = milliseconds(partial(thread_.search, f"{n} which rule for the order?"))
+            took = milliseconds(partial(thread_.search, question(n)))
             searches.append(took - 1000 * (embedder.seconds - before))
     opened = subprocess.run(
         [sys.executable, __file__, "--open", str(path), str(dimension)],
@@ -212,7 +223,7 @@ def plain_rag(directory: Path, turns: list[NewTurn], dimension: int) -> dict[str
     spent = time.perf_counter() - start - embedder.seconds
     searches = []
     for n in range(QUERIES):
-        query = embedder.embed_query(f"{n} which rule for the order?")
+        query = embedder.embed_query(question(n))
         start = time.perf_counter()
         best(rows.scores(query), 5)
         searches.append(1000 * (time.perf_counter() - start))
@@ -262,7 +273,7 @@ def chroma(directory: Path, turns: list[NewTurn], dimension: int) -> dict[str, A
     embedder = Drawn(dimension)
     timings: dict[str, list[float]] = {"alone": [], "within": []}
     for n in range(QUERIES):
-        query = embedder.embed_query(f"{n} which rule for the order?")
+        query = embedder.embed_query(question(n))
         for kind, where in (("alone", None), ("within", {"thread": "t"})):
             start = time.perf_counter()
             for name, (_, _, count) in views.items():
@@ -285,7 +296,7 @@ def chroma(directory: Path, turns: list[NewTurn], dimension: int) -> dict[str, A
 
 def embedder_alone(directory: Path) -> dict[str, Any] | None:
     """The real model on a thousand turns, alone and under the memory."""
-    turns = thread(1000)
+    turns = thread(1000, english=True)  # what a tokenizer makes of invented words takes longer
     try:
         embedder = open_embedder()
         embedder.embed(["warm"])

@@ -265,20 +265,28 @@ class LateEngine(Numbered):
             return asked
         anchor = best(asked.relevant, 1)[0]
         episode = self._episode(anchor, confidences)
-        short = np.minimum(1, self.settings.span.long / words.astype(np.float32))
         turns = tools.turns([self._turn_ids[place] for place in episode])
-        texts = ((turn.text, float(short[at])) for turn, at in zip(turns, episode, strict=True))
+        short = self._short(words[episode]).tolist()
+        texts = ((turn.text, part) for turn, part in zip(turns, short, strict=True))
         found = clues(settings, texts, self._postings, asked.weights)
-        mass = self._postings.coverage(found) * short
+        mass = self._postings.coverage(found)
         mass[episode] = 0
+        places = np.flatnonzero(mass)
+        mass[places] *= self._short(words[places])
         link = links(settings, mass)
         link[episode] = 0
-        raised = asked.best * link ** np.float32(1 / self.settings.span.sharp)
-        return replace(
-            asked,
-            relevant=np.maximum(asked.relevant, raised),
-            resumed=_Resumed(anchor=anchor, clues=found, places=raised > asked.relevant),
-        )
+        places = np.flatnonzero(link)
+        raised = asked.best * link[places] ** np.float32(1 / self.settings.span.sharp)
+        more = raised > asked.relevant[places]
+        relevant = asked.relevant.copy()
+        relevant[places[more]] = raised[more]
+        resumed = _Resumed(anchor=anchor, clues=found, places=frozenset(places[more].tolist()))
+        return replace(asked, relevant=relevant, resumed=resumed)
+
+    def _short(self, words: npt.NDArray[np.uint32]) -> Vector:
+        """What words out of turns of some lengths tell, beside words out of short ones."""
+        out: Vector = np.minimum(1, np.float32(self.settings.span.long) / words.astype(np.float32))
+        return out
 
     def _episode(self, anchor: int, confidences: Values) -> list[int]:
         """The places that seem to belong to the topic of a turn, in order."""
@@ -331,7 +339,7 @@ class LateEngine(Numbered):
         first, last = span[0], span[-1] + 1
         words = self._heaviest(asked.weights, span)
         resumed = asked.resumed
-        again = resumed is not None and bool(resumed.places[top])
+        again = resumed is not None and top in resumed.places
         dense = float(asked.similar[top])
         score = float(worth[top])
         return Found(
@@ -369,12 +377,12 @@ class _Resumed:
     Attributes:
         anchor: The place of that turn.
         clues: The rare words of its episode, with what each tells.
-        places: Of each turn, whether it is more relevant for them than by itself.
+        places: The turns that are more relevant for them than by themselves.
     """
 
     anchor: int
     clues: dict[str, float]
-    places: npt.NDArray[np.bool_]
+    places: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -67,9 +67,13 @@ class Postings:
         self._lengths.append(length)
         self._total += length
 
+    def holders(self, term: str) -> int:
+        """How many documents hold a term."""
+        return len(self._documents.get(term, ()))
+
     def rarity(self, term: str) -> float:
         """The inverse document frequency of a term."""
-        holders = len(self._documents.get(term, ()))
+        holders = self.holders(term)
         return math.log(1 + (len(self) - holders + 0.5) / (holders + 0.5))
 
     def scores(self, query: str) -> Vector:
@@ -110,6 +114,8 @@ class Postings:
         documents = self._documents.get(term, array("I"))
         low = bisect_left(documents, places[0])
         high = bisect_left(documents, places[-1] + 1)
+        if low == high:
+            return 0.0
         inside = {*places}
         times = sum(self._counts[term][at] for at in range(low, high) if documents[at] in inside)
         return weight * times / (times + 1)

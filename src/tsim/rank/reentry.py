@@ -13,6 +13,7 @@ The question's own words are no clues: what they find is found already. A word o
 tells less of its topic, and a long turn shares words with anything.
 """
 
+import heapq
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from tsim.vectors import Vector
 
 # Turns to either side that an episode reaches at most, and turns that speak for each other.
 FAR, BESIDE = 12, 2
+# Clues that are followed up: a page that somebody pasted has thousands.
+CLUES = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +69,9 @@ def clues(
     postings: Postings,
     asked: Collection[str],
 ) -> dict[str, float]:
-    """Returns the rare words of an episode and what each tells of it.
+    """Returns the rare words of an episode that stand elsewhere too, and what each tells of it.
+
+    The most telling `CLUES` of them; ties by the alphabet.
 
     Args:
         settings: Constants.
@@ -78,17 +83,19 @@ def clues(
     for text, short in episode:
         for term in {*terms(text)}.difference(asked):
             tells = (postings.rarity(term) - settings.common) * short
-            if tells > found.get(term, 0):
+            if tells > found.get(term, 0) and postings.holders(term) > 1:
                 found[term] = tells
-    return found
+    most = heapq.nsmallest(CLUES, found, key=lambda term: (-found[term], term))
+    return {term: found[term] for term in most}
 
 
 def links(settings: ReentrySettings, mass: Vector) -> Vector:
     """Returns what each turn is worth as a re-entry, from 0 to `most`."""
     link = mass.copy()
-    near = np.float32(settings.near)
+    beside = np.float32(settings.near) * mass
     for step in range(1, BESIDE + 1):
-        link[step:] += near * mass[:-step]
-        link[:-step] += near * mass[step:]
-    out: Vector = np.float32(settings.most) * -np.expm1(-link / np.float32(settings.enough))
-    return out
+        link[step:] += beside[:-step]
+        link[:-step] += beside[step:]
+    places = np.flatnonzero(link)
+    link[places] = settings.most * -np.expm1(-link[places] / np.float32(settings.enough))
+    return link
