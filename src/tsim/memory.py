@@ -119,7 +119,9 @@ class Memory:
 
     def verify(self) -> Report:
         """Checks the file and everything derived from the turns."""
-        return verify(self._store, self._embedder.dimension, summarises=self._preset.summarises)
+        return verify(
+            self._store, self._embedder.dimension, summarises=self._preset.settings.summarises
+        )
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Makes all vectors and episodes anew from the turns, with this model and preset."""

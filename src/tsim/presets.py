@@ -7,15 +7,12 @@ is listed in docs/method.md.
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from tsim.engine import Engine, EpisodeEngine, EpisodeSettings, LateEngine, LateSettings
+from tsim.engine import EpisodeSettings, LateSettings
 from tsim.errors import InputError
 from tsim.rank import RankSettings, ReentrySettings, SpanSettings
 from tsim.segment import ConfidenceSettings, DriftSettings, LinkSettings
-from tsim.state import ThreadState
-from tsim.types import Hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,28 +21,6 @@ class Preset:
 
     name: str
     settings: EpisodeSettings | LateSettings
-
-    def engine(self, dimension: int, state: ThreadState) -> Engine:
-        """Opens a thread with this method."""
-        if isinstance(self.settings, LateSettings):
-            return LateEngine(self.settings, dimension, state)
-        return EpisodeEngine(self.settings, dimension, state)
-
-    def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Puts hits in the order of a prompt: the paper's best first, ours as they were said."""
-        if isinstance(self.settings, LateSettings):
-            return sorted(hits, key=lambda hit: [turn.id for turn in hit.turns])
-        return list(hits)
-
-    @property
-    def budget(self) -> int | None:
-        """Tokens that a search may return where nobody says; None for no limit."""
-        return self.settings.span.budget if isinstance(self.settings, LateSettings) else None
-
-    @property
-    def summarises(self) -> bool:
-        """Whether episodes get a summary when they close."""
-        return isinstance(self.settings, EpisodeSettings)
 
     @property
     def fingerprint(self) -> str:

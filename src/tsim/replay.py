@@ -35,7 +35,7 @@ def replay(
     Returns:
         The thread's whole content.
     """
-    engine = preset.engine(embedder.dimension, EMPTY)
+    engine = preset.settings.engine(embedder.dimension, EMPTY)
     rows: list[TurnRow] = []
     episodes: dict[int, EpisodeRow] = {}
     clusters: dict[int, ClusterRow] = {}

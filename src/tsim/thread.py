@@ -123,7 +123,7 @@ class Thread:
                 budget of their own when none is given.
         """
         _positive(k=k, budget=budget)
-        most = self._preset.budget if budget is None else budget
+        most = self._preset.settings.budget if budget is None else budget
         asked = self._asked(query, k, most)
         with self._asking() as engine:
             found = engine.search(asked, self._tools)
@@ -154,7 +154,7 @@ class Thread:
 
     def write(self, hits: Sequence[Hit]) -> str:
         """Writes hits as text for a prompt, in the preset's order."""
-        return render(self._preset.arrange(hits))
+        return render(self._preset.settings.arrange(hits))
 
     def turns(self) -> list[Turn]:
         """Returns all turns in order."""
@@ -274,7 +274,7 @@ class Thread:
                 return self._engine
         self._agree()
         state = self._store.load(self.name)
-        self._engine = self._preset.engine(self._embedder.dimension, state)
+        self._engine = self._preset.settings.engine(self._embedder.dimension, state)
         self._version = (state.version, state.epoch)
         return self._engine
 

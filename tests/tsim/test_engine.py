@@ -34,7 +34,7 @@ class Feed:
 
     def __init__(self, preset):
         self.turns = {}
-        self.engine = preset.engine(WIDTH, EMPTY)
+        self.engine = preset.settings.engine(WIDTH, EMPTY)
         self.clusters = {}
         self.receipts = []
         self.embedded = []

@@ -78,8 +78,8 @@ class Tsim:
     def account(self) -> Accounting:
         """Counts vectors; summaries, where there are any, hold the text once more."""
         report = self._memory.verify()
-        derived = report.episodes + report.clusters if self._preset.summarises else 0
-        copies = 2 if self._preset.summarises else 1
+        derived = report.episodes + report.clusters if self._preset.settings.summarises else 0
+        copies = 2 if self._preset.settings.summarises else 1
         return Accounting(vectors=report.turns + derived, indexed_words=copies * self._words)
 
     def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:

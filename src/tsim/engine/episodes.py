@@ -19,7 +19,7 @@ from tsim.index import Rows
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import DriftSettings, advance, refill
 from tsim.state import Changes, ClusterRow, EpisodeRow, ThreadState, TurnRow
-from tsim.types import Forgotten, NewTurn, Receipt, Turn, View
+from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn, View
 from tsim.vectors import Vector, Vectors, best
 from tsim.views import Clusters, ClusterSettings, SummarySettings, describe, summarise
 
@@ -35,6 +35,24 @@ class EpisodeSettings:
     clusters: ClusterSettings = field(default_factory=ClusterSettings)
     rank: RankSettings = field(default_factory=RankSettings)
     window: WindowSettings = field(default_factory=WindowSettings)
+
+    @property
+    def budget(self) -> int | None:
+        """Tokens that a search may return where nobody says: no limit."""
+        return None
+
+    @property
+    def summarises(self) -> bool:
+        """Whether episodes get a summary when they close."""
+        return True
+
+    def engine(self, dimension: int, state: ThreadState) -> "EpisodeEngine":
+        """Opens a thread."""
+        return EpisodeEngine(self, dimension, state)
+
+    def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Puts hits in the order of a prompt: best first."""
+        return list(hits)
 
 
 class EpisodeEngine(Numbered):

@@ -49,6 +49,7 @@ from tsim.types import (
     USER_ROLE,
     Evidence,
     Forgotten,
+    Hit,
     NewTurn,
     Receipt,
     SpanWhy,
@@ -73,6 +74,24 @@ class LateSettings:
     links: LinkSettings
     span: SpanSettings
     reentry: ReentrySettings
+
+    @property
+    def budget(self) -> int | None:
+        """Tokens that a search may return where nobody says."""
+        return self.span.budget
+
+    @property
+    def summarises(self) -> bool:
+        """Whether episodes get a summary when they close."""
+        return False
+
+    def engine(self, dimension: int, state: ThreadState) -> "LateEngine":
+        """Opens a thread."""
+        return LateEngine(self, dimension, state)
+
+    def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Puts hits in the order of a prompt: as they were said."""
+        return sorted(hits, key=lambda hit: [turn.id for turn in hit.turns])
 
 
 class LateEngine(Numbered):
