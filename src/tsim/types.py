@@ -121,7 +121,8 @@ class SpanWhy:
         share: How relevant the anchor is beside the most relevant turn of the thread, from 0 to 1.
         words: The query's words in the span, with their share of the weight, heaviest first.
         resumes: The turn whose topic comes up again here, where that is why the span was chosen.
-        clues: The rare words it shares with that topic, with what they tell (nats), most first.
+        clues: The rare words of that topic in the anchor or in the two turns to either side of it,
+            with what they tell (nats), most first.
         opens: How likely a new topic begins with its first turn.
         closes: How likely a new topic begins after its last turn; 1 at the end of the thread.
         evidence: The anchor as evidence.

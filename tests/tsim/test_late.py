@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -481,3 +482,38 @@ def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, m
     assert {60, 62, 863} <= {*ask(LATE)}, "the same where conversations are interleaved"
     monkeypatch.undo()
     assert {60, 62} <= {*ask(Preset(name="late-once", settings=once))} - {863, 864, 865}
+
+
+class Sided:
+    """Vectors by first word: for the question, against it, or beside it."""
+
+    identity, dimension = "sided", 3
+    sides: ClassVar = {"for": (1.0, 0.0, 0.0), "against": (-0.5, 1.0, 0.0)}
+
+    def embed(self, texts):
+        rows = [self.sides.get(text.split()[0], (-0.6, 0.0, 1.0)) for text in texts]
+        return unit(np.array(rows, dtype=np.float32))
+
+    def embed_query(self, text):
+        return self.embed([text])[0]
+
+
+def test_a_span_that_nothing_links_is_not_said_to_resume(tmp_path):
+    far = [("user", "for one"), *[("model", "long " * 200)] * 12, *[("user", "against")] * 3]
+    with Memory.open(tmp_path / "m.db", model=Sided()) as memory:
+        memory.thread("a").add_many(far)
+        hits = memory.thread("a").search("for all", budget=60)
+    assert [[turn.id for turn in hit.turns] for hit in hits] == [[0], [13, 14, 15]]
+    assert [hit.why.resumes for hit in hits] == [None, None]
+
+
+def test_a_span_that_resumes_names_the_words_though_they_stand_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: False)
+    talk = [("user", "for Oduya"), *[("model", "long " * 100)] * 300]
+    talk[199:201] = [("user", "beside"), ("model", "Oduya " + "said " * 100)]
+    with Memory.open(tmp_path / "m.db", model=Sided()) as memory:
+        memory.thread("a").add_many(talk)
+        hits = memory.thread("a").search("for all", budget=100)
+    shown = {turn.id: hit.why for hit in hits for turn in hit.turns}
+    assert {*shown} == {0, 199}
+    assert (shown[199].resumes, [word for word, _ in shown[199].clues]) == (0, ["oduya"])

@@ -20,6 +20,7 @@ from tsim.engine.protocol import Found, Query, Tools
 from tsim.engine.stretches import Stretches
 from tsim.index import Postings, Rows, Windows
 from tsim.rank import (
+    BESIDE,
     HEADING,
     ReentrySettings,
     SpanSettings,
@@ -282,7 +283,7 @@ class LateEngine(Numbered):
         settings = self.settings.reentry
         if not settings.most:
             return asked
-        anchor = best(asked.relevant, 1)[0]
+        anchor = int(asked.relevant.argmax())
         episode = self._episode(anchor, confidences)
         turns = tools.turns([self._turn_ids[place] for place in episode])
         short = self._short(words[episode]).tolist()
@@ -295,11 +296,16 @@ class LateEngine(Numbered):
         link = links(settings, mass)
         link[episode] = 0
         places = np.flatnonzero(link)
-        raised = asked.best * link[places] ** np.float32(1 / self.settings.span.sharp)
+        raised = asked.best * link[places] ** (1 / self.settings.span.sharp)
         more = raised > asked.relevant[places]
         relevant = asked.relevant.copy()
         relevant[places[more]] = raised[more]
-        resumed = _Resumed(anchor=anchor, clues=found, places=frozenset(places[more].tolist()))
+        resumed = _Resumed(
+            anchor=anchor,
+            episode=episode,
+            clues=found,
+            places=frozenset(places[more].tolist()),
+        )
         return replace(asked, relevant=relevant, resumed=resumed)
 
     def _short(self, words: npt.NDArray[np.uint32]) -> Vector:
@@ -357,8 +363,7 @@ class LateEngine(Numbered):
         top = span[int(asked.relevant[list(span)].argmax())]
         first, last = span[0], span[-1] + 1
         words = self._heaviest(asked.weights, span)
-        resumed = asked.resumed
-        again = resumed is not None and top in resumed.places
+        resumed = asked.resumed if asked.resumed and top in asked.resumed.places else None
         dense = float(asked.similar[top])
         score = float(worth[top])
         return Found(
@@ -371,8 +376,8 @@ class LateEngine(Numbered):
                 lexical=sum(share for _, share in words),
                 share=min(1.0, max(0.0, float(asked.relevant[top]) / asked.best)),
                 words=words,
-                resumes=self._turn_ids[resumed.anchor] if resumed and again else None,
-                clues=self._heaviest(resumed.clues, span) if resumed and again else (),
+                resumes=self._turn_ids[resumed.anchor] if resumed else None,
+                clues=self._shared(resumed, top) if resumed else (),
                 opens=self._confidence(first) if first else 1.0,
                 closes=self._confidence(last) if last < len(self._turn_ids) else 1.0,
                 evidence=(
@@ -381,11 +386,16 @@ class LateEngine(Numbered):
             ),
         )
 
+    def _shared(self, resumed: "_Resumed", place: int) -> tuple[tuple[str, float], ...]:
+        """The clues that raised a turn: its own, and those of the turns that speak for it."""
+        around = range(max(0, place - BESIDE), min(len(self._turn_ids), place + BESIDE + 1))
+        return self._heaviest(resumed.clues, [at for at in around if at not in resumed.episode])
+
     def _heaviest(
-        self, weights: Mapping[str, float], span: Sequence[int]
+        self, weights: Mapping[str, float], places: Sequence[int]
     ) -> tuple[tuple[str, float], ...]:
-        """The terms of a span that weigh something, with what they add, most first."""
-        found = ((term, self._postings.covered(term, weights[term], span)) for term in weights)
+        """The terms of some turns that weigh something, with what they add, most first."""
+        found = ((term, self._postings.covered(term, weights[term], places)) for term in weights)
         return tuple(sorted((one for one in found if one[1]), key=lambda one: (-one[1], one[0])))
 
 
@@ -395,11 +405,13 @@ class _Resumed:
 
     Attributes:
         anchor: The place of that turn.
+        episode: The places of its topic around it.
         clues: The rare words of its episode, with what each tells.
         places: The turns that are more relevant for them than by themselves.
     """
 
     anchor: int
+    episode: list[int]
     clues: dict[str, float]
     places: frozenset[int]
 

@@ -3,10 +3,11 @@
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.packing import HEADING, gather, pack
 from tsim.rank.question import names, told, weigh
-from tsim.rank.reentry import ReentrySettings, clues, extent, links
+from tsim.rank.reentry import BESIDE, ReentrySettings, clues, extent, links
 from tsim.rank.spans import SpanSettings, Values, inherited, relevance, values
 
 __all__ = [
+    "BESIDE",
     "HEADING",
     "ClusterHit",
     "RankSettings",
