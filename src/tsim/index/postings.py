@@ -101,6 +101,8 @@ class Postings:
         A term that occurs n times in a run counts n / (n + 1) of its weight: the second time says
         less than the first.
         """
+        if width == 1:
+            return self._covered(weights)
         count = max(0, len(self) - width + 1)
         out = np.zeros(count, dtype=np.float32)
         for term, weight in sorted(weights.items()):
@@ -111,21 +113,33 @@ class Postings:
 
     def covered(self, term: str, weight: float, places: Sequence[int]) -> float:
         """Returns what one term adds to the coverage of some documents, named in order."""
-        documents = self._documents.get(term, array("I"))
+        documents = self._documents.get(term, ())
         low = bisect_left(documents, places[0])
-        high = bisect_left(documents, places[-1] + 1)
-        if low == high:
+        if low == len(documents) or documents[low] > places[-1]:  # as with most terms
             return 0.0
+        high = bisect_left(documents, places[-1] + 1, low)
         inside = {*places}
         times = sum(self._counts[term][at] for at in range(low, high) if documents[at] in inside)
         return weight * times / (times + 1)
+
+    def _covered(self, weights: Mapping[str, float]) -> Vector:
+        """The same for single documents, in one go: there may be hundreds of terms."""
+        held = [term for term in sorted(weights) if term in self._documents]
+        lengths = [len(self._documents[term]) for term in held]
+        weight = np.repeat(np.array([weights[term] for term in held], dtype=np.float32), lengths)
+        documents, counts = (
+            np.frombuffer(b"".join(places[term] for term in held), dtype=np.uint32)
+            for places in (self._documents, self._counts)
+        )
+        times = counts.astype(np.float32)
+        out = np.zeros(len(self), dtype=np.float32)
+        np.add.at(out, documents.astype(np.int64), weight * (times / (times + 1)))
+        return out
 
     def _runs(self, term: str, width: int, count: int) -> tuple[Places | slice, Vector]:
         """Returns runs, among them all that hold a term, and how often each of them does."""
         documents = np.frombuffer(self._documents[term], dtype=np.uint32).astype(np.int64)
         counts = np.frombuffer(self._counts[term], dtype=np.uint32).astype(np.float32)
-        if width == 1:
-            return documents, counts
         if count < SHORT or len(documents) * width * 4 > count:  # sum along the whole thread
             times = np.zeros(len(self), dtype=np.float32)
             times[documents] = counts
