@@ -286,32 +286,21 @@ class LateEngine(Numbered):
         anchor = int(asked.relevant.argmax())
         episode = self._episode(anchor, confidences)
         turns = tools.turns([self._turn_ids[place] for place in episode])
-        short = self._short(words[episode]).tolist()
-        texts = ((turn.text, part) for turn, part in zip(turns, short, strict=True))
+        short = np.minimum(1, self.settings.span.long / words.astype(np.float32))
+        texts = ((turn.text, float(short[at])) for turn, at in zip(turns, episode, strict=True))
         found = clues(settings, texts, self._postings, asked.weights)
-        mass = self._postings.coverage(found)
+        mass = self._postings.coverage(found) * short
         mass[episode] = 0
-        places = np.flatnonzero(mass)
-        mass[places] *= self._short(words[places])
         link = links(settings, mass)
         link[episode] = 0
-        places = np.flatnonzero(link)
-        raised = asked.best * link[places] ** (1 / self.settings.span.sharp)
-        more = raised > asked.relevant[places]
-        relevant = asked.relevant.copy()
-        relevant[places[more]] = raised[more]
-        resumed = _Resumed(
-            anchor=anchor,
-            episode=episode,
-            clues=found,
-            places=frozenset(places[more].tolist()),
+        raised = asked.best * link ** (1 / self.settings.span.sharp)
+        # Relevance may be negative: where nothing links, 0 is no reason to come along.
+        again = (link > 0) & (raised > asked.relevant)
+        return replace(
+            asked,
+            relevant=np.where(again, raised, asked.relevant),
+            resumed=_Resumed(anchor=anchor, episode=episode, clues=found, places=again),
         )
-        return replace(asked, relevant=relevant, resumed=resumed)
-
-    def _short(self, words: npt.NDArray[np.uint32]) -> Vector:
-        """What words out of turns of some lengths tell, beside words out of short ones."""
-        out: Vector = np.minimum(1, np.float32(self.settings.span.long) / words.astype(np.float32))
-        return out
 
     def _episode(self, anchor: int, confidences: Values) -> list[int]:
         """The places that seem to belong to the topic of a turn, in order."""
@@ -363,7 +352,7 @@ class LateEngine(Numbered):
         top = span[int(asked.relevant[list(span)].argmax())]
         first, last = span[0], span[-1] + 1
         words = self._heaviest(asked.weights, span)
-        resumed = asked.resumed if asked.resumed and top in asked.resumed.places else None
+        resumed = asked.resumed if asked.resumed and asked.resumed.places[top] else None
         dense = float(asked.similar[top])
         score = float(worth[top])
         return Found(
@@ -407,13 +396,13 @@ class _Resumed:
         anchor: The place of that turn.
         episode: The places of its topic around it.
         clues: The rare words of its episode, with what each tells.
-        places: The turns that are more relevant for them than by themselves.
+        places: Of each turn, whether it is more relevant for them than by itself.
     """
 
     anchor: int
     episode: list[int]
     clues: dict[str, float]
-    places: frozenset[int]
+    places: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -79,14 +79,16 @@ def clues(
         postings: The words of the thread.
         asked: The terms of the question.
     """
-    found: dict[str, float] = {}
+    parts: dict[str, float] = {}
     for text, short in episode:
-        for term in {*terms(text)}.difference(asked):
-            tells = (postings.rarity(term) - settings.common) * short
-            if tells > found.get(term, 0) and postings.holders(term) > 1:
-                found[term] = tells
-    most = heapq.nsmallest(CLUES, found, key=lambda term: (-found[term], term))
-    return {term: found[term] for term in most}
+        parts.update((term, short) for term in terms(text) if short > parts.get(term, 0))
+    rare = {
+        term: (postings.rarity(term) - settings.common) * short
+        for term, short in parts.items()
+        if term not in asked and postings.holders(term) > 1
+    }
+    most = heapq.nsmallest(CLUES, rare, key=lambda term: (-rare[term], term))
+    return {term: rare[term] for term in most if rare[term] > 0}
 
 
 def links(settings: ReentrySettings, mass: Vector) -> Vector:
@@ -96,6 +98,7 @@ def links(settings: ReentrySettings, mass: Vector) -> Vector:
     for step in range(1, BESIDE + 1):
         link[step:] += beside[:-step]
         link[:-step] += beside[step:]
-    places = np.flatnonzero(link)
-    link[places] = settings.most * -np.expm1(-link[places] / np.float32(settings.enough))
-    return link
+    link /= np.float32(-settings.enough)
+    # Not expm1: a library for vectors has exp, and less than a float's grain is no link.
+    out: Vector = np.float32(settings.most) * (1 - np.exp(link, out=link))
+    return out
