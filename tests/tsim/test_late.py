@@ -23,6 +23,7 @@ from tsim.rank import (
     links,
     names,
     pack,
+    paths,
     relevance,
     told,
     values,
@@ -112,7 +113,7 @@ def test_values_follow_the_formula(count, rng):
         assert relevant[t] == pytest.approx(own[t] + SPAN.around * near, abs=1e-5)
     if relevant.max() <= 0:
         return
-    found = values(SPAN, relevant, confidences, words)
+    found = values(SPAN, relevant, paths(SPAN, confidences, words))
     for t in range(count):
         best = 0.0
         for a in range(count):

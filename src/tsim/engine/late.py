@@ -21,7 +21,9 @@ from tsim.engine.stretches import Stretches
 from tsim.index import Postings, Rows, Windows
 from tsim.rank import (
     BESIDE,
+    FAR,
     HEADING,
+    Paths,
     ReentrySettings,
     SpanSettings,
     Values,
@@ -31,6 +33,7 @@ from tsim.rank import (
     inherited,
     links,
     pack,
+    paths,
     relevance,
     told,
     values,
@@ -109,6 +112,7 @@ class LateEngine(Numbered):
         self._users = bytearray()
         self._odds = array("f")
         self._last_role = ""
+        self._paths: Paths | None = None
         self._stretches = Stretches(settings.links, self._rows, self._users)
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
 
@@ -160,12 +164,11 @@ class LateEngine(Numbered):
             return []
         settings = self.settings.span
         words = np.frombuffer(self._words, dtype=np.uint32)
-        confidences = self._confidences()
-        asked = self._resume(self._ask(query), words, confidences, tools)
-        worth = values(settings, asked.relevant, confidences, words)
+        asked = self._resume(self._ask(query), words, tools)
+        worth = values(settings, asked.relevant, self._along(words))
         self._follow(asked, words, worth)
         budget = tokens.words_within(query.budget or settings.budget)
-        chosen = best(asked.relevant, 1)
+        chosen = [int(asked.relevant.argmax())]
         # A turn that alone is too long, and most relevant, is cut down by whoever asked.
         if words[chosen[0]] + HEADING <= budget:
             chosen = pack(
@@ -276,15 +279,13 @@ class LateEngine(Numbered):
         top = max(float(relevant.max()), TINY)
         return _Asked(similar=similar, weights=weights, own=own, relevant=relevant, best=top)
 
-    def _resume(
-        self, asked: "_Asked", words: npt.NDArray[np.uint32], confidences: Values, tools: Tools
-    ) -> "_Asked":
+    def _resume(self, asked: "_Asked", words: npt.NDArray[np.uint32], tools: Tools) -> "_Asked":
         """Raises the relevance of turns where the topic of the best turn comes up again."""
         settings = self.settings.reentry
         if not settings.most:
             return asked
         anchor = int(asked.relevant.argmax())
-        episode = self._episode(anchor, confidences)
+        episode = self._episode(anchor)
         turns = tools.turns([self._turn_ids[place] for place in episode])
         short = np.minimum(1, self.settings.span.long / words.astype(np.float32))
         texts = ((turn.text, float(short[at])) for turn, at in zip(turns, episode, strict=True))
@@ -302,11 +303,13 @@ class LateEngine(Numbered):
             resumed=_Resumed(anchor=anchor, episode=episode, clues=found, places=again),
         )
 
-    def _episode(self, anchor: int, confidences: Values) -> list[int]:
+    def _episode(self, anchor: int) -> list[int]:
         """The places that seem to belong to the topic of a turn, in order."""
         settings = self.settings.reentry
         if not self._stretches.mixed()[anchor]:
-            return list(extent(settings, confidences, anchor))
+            low = max(0, anchor - FAR)
+            near = self._confidences(low, anchor + FAR + 1)
+            return [low + place for place in extent(settings, near, anchor - low)]
         company = self._stretches.company([anchor], self.settings.span.reach)
         places: list[int] = company.places[company.member >= settings.kept].tolist()
         return places
@@ -337,10 +340,17 @@ class LateEngine(Numbered):
         ids = np.array(self._turn_ids)
         return frozenset((np.flatnonzero(np.diff(ids) > 1) + 1).tolist())
 
-    def _confidences(self) -> Values:
+    def _along(self, words: npt.NDArray[np.uint32]) -> Paths:
+        """What is left of a value along the thread, as long as no turn is added."""
+        if self._paths is None or len(self._paths.onward) != len(words):
+            self._paths = paths(self.settings.span, self._confidences(0, len(words)), words)
+        return self._paths
+
+    def _confidences(self, low: int, high: int) -> Values:
+        """Of a new topic before each turn from one place to before another."""
         users = np.frombuffer(self._users, dtype=np.bool_)
-        alone = np.append(False, users[1:] & users[:-1])
-        odds = np.frombuffer(self._odds, dtype=np.float32)
+        alone = np.append(False, users[1:] & users[:-1])[low:high]
+        odds = np.frombuffer(self._odds, dtype=np.float32)[low:high]
         return confidences(self.settings.boundary, odds, alone)
 
     def _confidence(self, place: int) -> float:

@@ -3,13 +3,15 @@
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.packing import HEADING, gather, pack
 from tsim.rank.question import names, told, weigh
-from tsim.rank.reentry import BESIDE, ReentrySettings, clues, extent, links
-from tsim.rank.spans import SpanSettings, Values, inherited, relevance, values
+from tsim.rank.reentry import BESIDE, FAR, ReentrySettings, clues, extent, links
+from tsim.rank.spans import Paths, SpanSettings, Values, inherited, paths, relevance, values
 
 __all__ = [
     "BESIDE",
+    "FAR",
     "HEADING",
     "ClusterHit",
+    "Paths",
     "RankSettings",
     "Ranked",
     "ReentrySettings",
@@ -24,6 +26,7 @@ __all__ = [
     "links",
     "names",
     "pack",
+    "paths",
     "rank",
     "relevance",
     "told",

@@ -80,25 +80,40 @@ def relevance(settings: SpanSettings, own: Vector, windows: Vector) -> Vector:
     return out
 
 
-def values(
-    settings: SpanSettings, relevant: Vector, confidences: Values, words: npt.NDArray[np.uint32]
-) -> Values:
-    """Returns the value of each turn.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Paths:
+    """What is left of a value along the thread, whatever the question: sums of logarithms.
+
+    Attributes:
+        onward: From the first turn to each.
+        back: From the last turn to each, the last one first.
+    """
+
+    onward: Values
+    back: Values
+
+
+def paths(settings: SpanSettings, confidences: Values, words: npt.NDArray[np.uint32]) -> Paths:
+    """Returns what is left of a value along a thread.
 
     Args:
         settings: Constants.
-        relevant: r of each turn.
         confidences: Of a new topic at the gap before each turn.
         words: Length of each turn.
     """
-    best = max(float(relevant.max()), LEAST)
-    start = settings.sharp * np.log(np.clip(relevant.astype(np.float64) / best, LEAST, None))
     gaps = np.log1p(-np.clip(confidences, None, 1 - LEAST))
     fades = words / settings.fade
-    onward = _carried(start, gaps - fades)
     # Backwards, the gap crossed on the way to a turn is the one behind it.
     behind = np.append(gaps[1:], 0.0) - fades
-    back = _carried(start[::-1], behind[::-1])[::-1]
+    return Paths(onward=np.cumsum(gaps - fades), back=np.cumsum(behind[::-1]))
+
+
+def values(settings: SpanSettings, relevant: Vector, along: Paths) -> Values:
+    """Returns the value of each turn, from r of each and what is left along the thread."""
+    best = max(float(relevant.max()), LEAST)
+    start = settings.sharp * np.log(np.clip(relevant.astype(np.float64) / best, LEAST, None))
+    onward = _carried(start, along.onward)
+    back = _carried(start[::-1], along.back)[::-1]
     out: Values = np.exp(np.maximum(onward, back))
     return out
 
@@ -128,8 +143,7 @@ def inherited(
     return out
 
 
-def _carried(start: Values, steps: Values) -> Values:
-    """Returns max over a <= t of start[a] + sum of steps[a+1..t], in one sweep."""
-    along = np.cumsum(steps)
+def _carried(start: Values, along: Values) -> Values:
+    """Returns max over a <= t of start[a] + along[t] - along[a], in one sweep."""
     out: Values = along + np.maximum.accumulate(start - along)
     return out
