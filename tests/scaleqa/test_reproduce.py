@@ -214,8 +214,7 @@ def test_cost_embeds_everything_anew(sources):
     }  # fmt: skip
 
 
-def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources, monkeypatch):
-    monkeypatch.setattr(late, "REENTRY", "names")
+def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources):
     systems = ("tsim_late", "perfect_episodes", "standard_rag")
     plain, _, _ = made(sources, "late", systems=systems)
     assert [grid.title for grid in plain.grids] == ["", "Without one part"]
@@ -224,7 +223,7 @@ def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources, mon
     grid = page.grids[2]
     assert grid.title == "Topics that resume"
     assert [row["system"] for row in grid.rows] == [
-        "tsim_late:budget=750", "tsim_late:budget=750,off=names", "perfect_episodes:k=5",
+        "tsim_late:budget=750", "tsim_late:budget=750,off=reentry", "perfect_episodes:k=5",
         "standard_rag",
     ]  # fmt: skip
     heads = [column.head for column in grid.columns]
@@ -236,8 +235,7 @@ def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources, mon
     assert "12 questions about 1 thread of 2.5k tokens" in text
 
 
-def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sources, monkeypatch):
-    monkeypatch.setattr(late, "REENTRY", "names")
+def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sources):
     followed = {record.id: n % 3 == 0 for n, record in enumerate(RECORDS[::4])}
     sequels = [follow(r, named=followed[r.id]) for r in RECORDS[::4]]
     seen = Lab(replace(sources, sequels=sequels, subset=None))

@@ -295,3 +295,11 @@ def test_the_command_takes_our_sequels_or_those_beside_the_records(tmp_path):
     assert [block.source for block in package.truth][3:] == [f"{SEQUELS[0].id}/sequel"]
     refused = run(*options, "--sequels", "--mix", "braid").exception
     assert "a braid has no such place" in str(refused)
+
+
+def test_sequels_that_nobody_wants_are_not_read(tmp_path):
+    write(tmp_path / "mine.jsonl", RECORDS[:3])
+    (tmp_path / "sequels.jsonl").write_text("{}\n")
+    options = ["--records", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert isinstance(run(*options, "--sequels").exception, DataError)
+    assert run(*options).exit_code == 0

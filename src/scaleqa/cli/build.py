@@ -56,7 +56,7 @@ def build(
     if count:
         chosen = subset(chosen, count, subset_seed)
     pool = load_pool(noise, noise_format) if noise else shipped_pool()
-    following = load_sequels(records) if records else shipped_sequels()
+    following = (load_sequels(records) if records else shipped_sequels()) if sequels else []
     packages = build_packages(chosen, pool.dialogues, settings, following)
     write_packages(packages, out)
     rows = [{"package": package.name, **package.stats} for package in packages]
