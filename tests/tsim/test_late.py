@@ -29,6 +29,7 @@ from tsim.rank import (
     values,
     weigh,
 )
+from tsim.rank.spans import LEAST
 from tsim.segment import interleaved, log_odds, members, replies
 from tsim.types import Hit, SpanWhy, Turn
 from tsim.vectors import unit
@@ -111,7 +112,7 @@ def test_values_follow_the_formula(count, rng):
     for t in range(count):
         near = max(windows[w] for w in range(len(windows)) if w <= t < w + width)
         assert relevant[t] == pytest.approx(own[t] + SPAN.around * near, abs=1e-5)
-    if relevant.max() <= 0:
+    if relevant.max() <= LEAST:
         return
     found = values(SPAN, relevant, paths(SPAN, confidences, words))
     for t in range(count):
@@ -480,6 +481,7 @@ def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, m
     assert "the topic of turn 60 comes up again (oduya, van" in str(plain[863])
     assert plain[60].resumes is None
     monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: True)
+    monkeypatch.setattr("tsim.engine.late.extent", None)  # along the stream, nothing holds together
     assert {60, 62, 863} <= {*ask(LATE)}, "the same where conversations are interleaved"
     monkeypatch.undo()
     assert {60, 62} <= {*ask(Preset(name="late-once", settings=once))} - {863, 864, 865}
@@ -518,3 +520,55 @@ def test_a_span_that_resumes_names_the_words_though_they_stand_beside_it(tmp_pat
     shown = {turn.id: hit.why for hit in hits for turn in hit.turns}
     assert {*shown} == {0, 199}
     assert (shown[199].resumes, [word for word, _ in shown[199].clues]) == (0, ["oduya"])
+
+
+def test_the_engine_raises_turns_by_the_formula_and_none_of_the_episode(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("tsim.engine.late.extent", lambda *_: range(100, 103))
+    monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: False)
+    monkeypatch.setattr(
+        "tsim.engine.late.values",
+        lambda settings, relevant, *rest: (
+            seen.append(relevant) or values(settings, relevant, *rest)
+        ),
+    )
+    texts = ["beside it"] * 300
+    texts[100] = "for Oduya and Ketema " + "beside " * 80
+    texts[103] = "beside Oduya, Oduya and Ketema"
+    texts[200] = "beside Oduya " + "beside " * 130
+    once = replace(LATE.settings, reentry=replace(REENTRY, most=0.0))
+    for preset in (LATE, Preset(name="late-once", settings=once)):
+        with Memory.open(tmp_path / preset.name, model=Sided(), preset=preset) as memory:
+            memory.thread("a").add_many([("user", text) for text in texts])
+            memory.thread("a").search("for all of Ketema")
+    raised, plain = seen
+    short = [min(1, SPAN.long / (1 + len(text.split()))) for text in texts]  # the speaker counts
+    clue = (math.log(1 + 297.5 / 3.5) - REENTRY.common) * short[100]
+    mass = {103: short[103] * clue * 2 / 3, 200: short[200] * clue / 2}
+    for place in range(300):
+        link = sum(
+            tells * (1 if at == place else REENTRY.near)
+            for at, tells in mass.items()
+            if abs(at - place) <= 2 and place not in range(100, 103)
+        )
+        worth = REENTRY.most * (1 - math.exp(-link / REENTRY.enough))
+        expected = (
+            max(plain[place], plain.max() * worth ** (1 / SPAN.sharp)) if link else plain[place]
+        )
+        assert raised[place] == pytest.approx(expected, rel=1e-3)
+    assert np.flatnonzero(raised > plain).tolist() == [103, 104, 105, *range(198, 203)]
+
+
+def test_words_that_tell_more_weigh_more_beside_meaning(tmp_path):
+    with Memory.open(tmp_path / "m.db", model=Sided()) as memory:
+        thread = memory.thread("a")
+        thread.add_many([("user", f"against {'Oduya' if n == 7 else 'all'}") for n in range(40)])
+        thread.search("for Oduya")
+        for text, place in (("for Oduya", 7), ("for all", 8)):
+            asked = thread._engine._ask(thread._asked(text))
+            weights, postings = asked.weights, thread._engine._postings
+            nats = sum(share * postings.rarity(term) for term, share in weights.items())
+            held = weights[text.split()[1].lower()] / 2
+            assert asked.own[place] - asked.similar[place] == pytest.approx(
+                0.35 * nats * held, rel=1e-4
+            )
