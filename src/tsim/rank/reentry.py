@@ -5,12 +5,13 @@ rule's episode instead. So the episode E around the best turn asks the thread in
 
     clue(w)  = max over turns t of E that hold w of  (rarity(w) - common) · short(t),  if positive
     short(t) = min(1, long / words of t)
-    mass(t)  = short(t) · Σ clue(w) · n / (n + 1)        n: how often w stands in t; 0 inside E
+    mass(t)  = short(t) · Σ clue(w) · n / (n + 1)        n: how often w stands in t
     link(t)  = mass(t) + near · (mass(t-2) + mass(t-1) + mass(t+1) + mass(t+2))
     r(t)     = max(r(t), max r · (most · (1 - exp(-link(t) / enough))) ^ (1 / sharp))
 
-The question's own words are no clues: what they find is found already. A word out of a long turn
-tells less of its topic, and a long turn shares words with anything.
+Inside E, mass and link are 0. The question's own words are no clues: what they find is found
+already. A word out of a long turn tells less of its topic, and a long turn shares words with
+anything.
 """
 
 import heapq
