@@ -524,7 +524,7 @@ def test_a_span_that_resumes_names_the_words_though_they_stand_beside_it(tmp_pat
 
 def test_the_engine_raises_turns_by_the_formula_and_none_of_the_episode(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr("tsim.engine.late.extent", lambda *_: range(100, 103))
+    monkeypatch.setattr("tsim.engine.late.extent", lambda _, __, at: range(at, at + 3))
     monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: False)
     monkeypatch.setattr(
         "tsim.engine.late.values",
