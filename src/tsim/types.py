@@ -120,7 +120,8 @@ class SpanWhy:
         lexical: Share of the weight of the query's words that stands in the span.
         share: How relevant the anchor is beside the most relevant turn of the thread, from 0 to 1.
         words: The query's words in the span, with their share of the weight, heaviest first.
-        resumes: The turn whose topic comes up again here, where that is why the span was chosen.
+        resumes: The turn whose topic seems to come up again here, where that is why the span was
+            chosen.
         clues: The rare words of that topic in the anchor or in the two turns to either side of it,
             with what they tell (nats), most first.
         opens: How likely a new topic begins with its first turn.
@@ -143,7 +144,7 @@ class SpanWhy:
         """Says it in a sentence."""
         named = ", ".join(f"{word} {weight:.0%}" for word, weight in self.words[:4])
         shared = ", ".join(word for word, _ in self.clues[:4])
-        again = f"the topic of turn {self.resumes} comes up again ({shared}); "
+        again = f"it shares rare words with the topic of turn {self.resumes} ({shared}); "
         return (
             f"{again if self.resumes is not None else ''}"
             f"turn {self.anchor} is {self.share:.0%} as relevant as the best (cosine "

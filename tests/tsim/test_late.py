@@ -478,7 +478,7 @@ def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, m
     assert {60, 62, 863, 865} <= {*plain}
     assert plain[863].resumes == 60
     assert [word for word, _ in plain[863].clues][:2] == ["oduya", "van"]
-    assert "the topic of turn 60 comes up again (oduya, van" in str(plain[863])
+    assert "it shares rare words with the topic of turn 60 (oduya, van" in str(plain[863])
     assert plain[60].resumes is None
     monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: True)
     monkeypatch.setattr("tsim.engine.late.extent", None)  # along the stream, nothing holds together

@@ -107,7 +107,7 @@ RESUMING = (
 
 def _parts(mix: Mix) -> list[str]:
     """The parts that play a part: gaps do in plain streams alone, links in mixed ones alone."""
-    idle = ("boundaries", "speakers", "fading", "lengths") if mix == BRAID else ("links",)
+    idle = ("boundaries", "speakers") if mix == BRAID else ("links",)
     return [part for part in PARTS if part not in idle]
 
 
