@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from scaleqa.records.load import READINGS, data_dir, load_lines
 from scaleqa.records.schema import Letter, Record, Sequel
-from tsim.index import terms
+from tsim.index import distinct
 from tsim.rank import names
 
 
@@ -68,7 +68,7 @@ def _against(sequel: Sequel, record: Record) -> Iterator[str]:
     turns = len(record.dialogue)
     if sequel.keeps != sorted({*sequel.keeps} & {*range(turns)}):
         yield f"keeps {sequel.keeps} is not ascending within the record's {turns} turns"
-    said = [] if sequel.named else sorted(names(record.question) & {*terms(sequel.text)})
+    said = [] if sequel.named else sorted(names(record.question) & distinct(sequel.text))
     if said:
         yield f"says {', '.join(said)} as the question does, but is marked as unnamed"
     counts = Counter(turn.content for turn in (*record.dialogue, *sequel.dialogue))

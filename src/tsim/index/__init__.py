@@ -1,7 +1,7 @@
 """Exact search over a thread: by meaning and by words."""
 
-from tsim.index.postings import TERM, Postings, terms
+from tsim.index.postings import TERM, Postings, distinct, terms
 from tsim.index.rows import Rows
 from tsim.index.windows import Windows
 
-__all__ = ["TERM", "Postings", "Rows", "Windows", "terms"]
+__all__ = ["TERM", "Postings", "Rows", "Windows", "distinct", "terms"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tsim.index import TERM, Postings, terms
+from tsim.index import TERM, Postings, distinct, terms
 
 # What ends a sentence; a capital behind it says nothing.
 ENDS = frozenset(".!?:\n")
@@ -18,7 +18,7 @@ def weigh(text: str, postings: Postings, *, power: float, name: float) -> dict[s
     named = names(text)
     weights = {
         term: postings.rarity(term) ** power * (name if term in named else 1.0)
-        for term in sorted({*terms(text)})
+        for term in sorted(distinct(text))
     }
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()} if total else {}

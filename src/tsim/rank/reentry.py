@@ -20,14 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsim.index import Postings, terms
+from tsim.index import Postings, distinct
 from tsim.rank.spans import Values
 from tsim.vectors import Vector
 
 # Turns to either side that an episode reaches at most, and turns that speak for each other.
 FAR, BESIDE = 12, 2
 # Clues that are followed up: a page that somebody pasted has thousands.
-CLUES = 128
+CLUES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def clues(
     """
     parts: dict[str, float] = {}
     for text, short in episode:
-        parts.update((term, short) for term in terms(text) if short > parts.get(term, 0))
+        parts.update((term, short) for term in distinct(text) if short > parts.get(term, 0))
     rare = {
         term: (postings.rarity(term) - settings.common) * short
         for term, short in parts.items()
