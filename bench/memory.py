@@ -39,7 +39,10 @@ WORDS = (
     "order invoice server rule garden train recipe budget meeting letter price window printer "
     "report morning ticket project customer delivery exception policy version switch contract"
 ).split()
-# Words of drawn threads follow Zipf's law: a few in every turn, most in a handful.
+# Words of drawn threads are like those of English: not quite half are small, the others follow
+# Zipf's law, a few in every turn and most in a handful.
+SMALL = "the to and of a in is it for that on with you as this".split()
+SHARE = 0.45
 VOCABULARY = 50_000
 METHODS = (LATE, OFFICIAL)
 QUERIES = 60
@@ -89,7 +92,9 @@ def thread(count: int, *, english: bool = False) -> list[NewTurn]:
 
 
 def word(rng: random.Random, english: bool) -> str:
-    return rng.choice(WORDS) if english else f"w{int(VOCABULARY ** rng.random())}"
+    if english:
+        return rng.choice(WORDS)
+    return rng.choice(SMALL) if rng.random() < SHARE else f"w{int(VOCABULARY ** rng.random())}"
 
 
 def question(number: int) -> str:

@@ -7,8 +7,10 @@ receipts and lists; ranking does not use it.
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +64,8 @@ from tsim.types import (
 )
 from tsim.vectors import Vector, Vectors, best
 
+# Words with what they tell, most first.
+Told: TypeAlias = tuple[tuple[str, float], ...]
 STEP = 1024
 TINY = 1e-9
 # What a turn of a mixed stretch is worth that no anchor's conversation reaches.
@@ -112,6 +116,7 @@ class LateEngine(Numbered):
         self._users = bytearray()
         self._odds = array("f")
         self._last_role = ""
+        self._indexed = 0  # turns, at the last search
         self._paths: Paths | None = None
         self._stretches = Stretches(settings.links, self._rows, self._users)
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
@@ -179,7 +184,13 @@ class LateEngine(Numbered):
                 skip=settings.skip,
                 torn=self._torn(),
             )
-        found = (self._found(span, asked, worth) for span in gather(chosen, settings.skip))
+        spans = gather(chosen, settings.skip)
+        tops = [span[int(asked.relevant[list(span)].argmax())] for span in spans]
+        again = self._shared(asked.resumed, tops) if asked.resumed else {}
+        found = [
+            self._found(span, top, asked, float(worth[top]), again.get(top))
+            for span, top in zip(spans, tops, strict=True)
+        ]
         return sorted(found, key=lambda one: (-one.score, one.turns))[: query.count]
 
     def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
@@ -244,6 +255,8 @@ class LateEngine(Numbered):
     def _index(self, tools: Tools) -> None:
         """Catches up with what was added since the last search."""
         count = len(self._turn_ids)
+        if self._indexed == count:
+            return
         done = len(self._postings)
         if done < count:
             for turn in tools.since(self._turn_ids[done]):
@@ -258,6 +271,7 @@ class LateEngine(Numbered):
             odds = log_odds(self.settings.boundary, rows)[first - low : last - low]
             self._odds.frombytes(odds.tobytes())
         self._stretches.catch_up()
+        self._indexed = count
 
     def _read(self, turn: Turn) -> None:
         self._postings.append(turn.text)
@@ -289,7 +303,7 @@ class LateEngine(Numbered):
         turns = tools.turns([self._turn_ids[place] for place in episode])
         short = np.minimum(1, self.settings.span.long / words.astype(np.float32))
         texts = ((turn.text, float(short[at])) for turn, at in zip(turns, episode, strict=True))
-        found = clues(settings, texts, self._postings, asked.weights)
+        found = clues(settings, texts, self._postings, asked.weights.keys())
         mass = self._postings.coverage(found) * short
         mass[episode] = 0
         link = links(settings, mass)
@@ -357,14 +371,13 @@ class LateEngine(Numbered):
         alone = bool(place and self._users[place] and self._users[place - 1])
         return confidence(self.settings.boundary, self._odds[place], alone=alone)
 
-    def _found(self, span: Sequence[int], asked: "_Asked", worth: Values) -> Found:
-        """Says what a span is and why it is there."""
-        top = span[int(asked.relevant[list(span)].argmax())]
+    def _found(
+        self, span: Sequence[int], top: int, asked: "_Asked", score: float, again: Told | None
+    ) -> Found:
+        """Says what a span is and why it is there: what it grew from, and clues if it resumes."""
         first, last = span[0], span[-1] + 1
         words = self._heaviest(asked.weights, span)
-        resumed = asked.resumed if asked.resumed and asked.resumed.places[top] else None
         dense = float(asked.similar[top])
-        score = float(worth[top])
         return Found(
             episode=self._turn_episodes[top],
             turns=tuple(self._turn_ids[place] for place in span),
@@ -375,8 +388,8 @@ class LateEngine(Numbered):
                 lexical=sum(share for _, share in words),
                 share=min(1.0, max(0.0, float(asked.relevant[top]) / asked.best)),
                 words=words,
-                resumes=self._turn_ids[resumed.anchor] if resumed else None,
-                clues=self._shared(resumed, top) if resumed else (),
+                resumes=self._turn_ids[asked.resumed.anchor] if asked.resumed and again else None,
+                clues=again or (),
                 opens=self._confidence(first) if first else 1.0,
                 closes=self._confidence(last) if last < len(self._turn_ids) else 1.0,
                 evidence=(
@@ -385,17 +398,33 @@ class LateEngine(Numbered):
             ),
         )
 
-    def _shared(self, resumed: "_Resumed", place: int) -> tuple[tuple[str, float], ...]:
-        """The clues that raised a turn: its own, and those of the turns that speak for it."""
-        around = range(max(0, place - BESIDE), min(len(self._turn_ids), place + BESIDE + 1))
-        return self._heaviest(resumed.clues, [at for at in around if at not in resumed.episode])
+    def _shared(self, resumed: "_Resumed", tops: Sequence[int]) -> dict[int, Told]:
+        """The clues that raised some turns: their own, and those of the turns that speak for them.
 
-    def _heaviest(
-        self, weights: Mapping[str, float], places: Sequence[int]
-    ) -> tuple[tuple[str, float], ...]:
-        """The terms of some turns that weigh something, with what they add, most first."""
-        found = ((term, self._postings.covered(term, weights[term], places)) for term in weights)
-        return tuple(sorted((one for one in found if one[1]), key=lambda one: (-one[1], one[0])))
+        Returns:
+            Of each turn that was raised, its clues with what they tell, most first.
+        """
+        raised = [top for top in tops if resumed.places[top]]
+        near = {place for top in raised for place in range(top - BESIDE, top + BESIDE + 1)}
+        places = sorted(place for place in near.difference(resumed.episode) if place >= 0)
+        standing = self._postings.standing(resumed.clues, places) if raised else []
+        shared: dict[int, Told] = {}
+        for top in raised:
+            times: Counter[str] = Counter()
+            for term, place, count in standing:
+                if abs(place - top) <= BESIDE:
+                    times[term] += count
+            shared[top] = _most_first((w, resumed.clues[w] * n / (n + 1)) for w, n in times.items())
+        return shared
+
+    def _heaviest(self, weights: Mapping[str, float], span: Sequence[int]) -> Told:
+        """The terms of a span that weigh something, with what they add, most first."""
+        found = ((term, self._postings.covered(term, weights[term], span)) for term in weights)
+        return _most_first(one for one in found if one[1])
+
+
+def _most_first(found: Iterable[tuple[str, float]]) -> Told:
+    return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

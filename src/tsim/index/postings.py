@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -82,7 +83,10 @@ class Postings:
 
     def rarity(self, term: str) -> float:
         """The inverse document frequency of a term."""
-        holders = self.holders(term)
+        return self.rarity_of(self.holders(term))
+
+    def rarity_of(self, holders: int) -> float:
+        """The same for any term that so many documents hold."""
         return math.log(1 + (len(self) - holders + 0.5) / (holders + 0.5))
 
     def scores(self, query: str) -> Vector:
@@ -131,19 +135,33 @@ class Postings:
         times = sum(self._counts[term][at] for at in range(low, high) if documents[at] in inside)
         return weight * times / (times + 1)
 
+    def standing(self, wanted: Iterable[str], places: Sequence[int]) -> list[tuple[str, int, int]]:
+        """Returns which of many terms stand in a few documents: term, document, how often."""
+        columns = self._columns(wanted)
+        here = np.flatnonzero(np.isin(columns.documents, np.array(places, dtype=np.uint32)))
+        which = np.searchsorted(np.cumsum(columns.lengths), here, side="right").tolist()
+        documents, counts = columns.documents[here].tolist(), columns.counts[here].tolist()
+        return list(zip((columns.terms[n] for n in which), documents, counts, strict=True))
+
     def _covered(self, weights: Mapping[str, float]) -> Vector:
-        """The same for single documents, in one go: there may be hundreds of terms."""
-        held = [term for term in sorted(weights) if term in self._documents]
-        lengths = [len(self._documents[term]) for term in held]
-        weight = np.repeat(np.array([weights[term] for term in held], dtype=np.float32), lengths)
+        """Coverage of single documents, in one go: there may be hundreds of terms."""
+        columns = self._columns(weights)
+        own = np.array([weights[term] for term in columns.terms], dtype=np.float32)
+        times = columns.counts.astype(np.float32)
+        out = np.zeros(len(self), dtype=np.float32)
+        gained = np.repeat(own, columns.lengths) * (times / (times + 1))
+        np.add.at(out, columns.documents.astype(np.int64), gained)
+        return out
+
+    def _columns(self, wanted: Iterable[str]) -> "_Columns":
+        """The postings of some terms, one after another."""
+        held = [term for term in sorted(wanted) if term in self._documents]
         documents, counts = (
             np.frombuffer(b"".join(places[term] for term in held), dtype=np.uint32)
             for places in (self._documents, self._counts)
         )
-        times = counts.astype(np.float32)
-        out = np.zeros(len(self), dtype=np.float32)
-        np.add.at(out, documents.astype(np.int64), weight * (times / (times + 1)))
-        return out
+        lengths = [len(self._documents[term]) for term in held]
+        return _Columns(terms=held, lengths=lengths, documents=documents, counts=counts)
 
     def _runs(self, term: str, width: int, count: int) -> tuple[Places | slice, Vector]:
         """Returns runs, among them all that hold a term, and how often each of them does."""
@@ -158,3 +176,13 @@ class Postings:
         places, which = np.unique(starts[inside], return_inverse=True)
         weights = np.repeat(counts, width)[inside]
         return places, np.bincount(which, weights=weights).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Columns:
+    """Postings of several terms: which, how many each, then all documents and counts."""
+
+    terms: list[str]
+    lengths: list[int]
+    documents: npt.NDArray[np.uint32]
+    counts: npt.NDArray[np.uint32]

@@ -47,6 +47,8 @@ def pack(
     for place in best(worth, budget // SHORTEST):
         if left < SHORTEST:
             break
+        if words[place] > left + HEADING:  # joining spans saves at most a heading
+            continue
         price = int(words[place]) + _joint(chosen, place, skip, torn)
         if price <= left:
             insort(chosen, place)

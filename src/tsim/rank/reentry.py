@@ -15,7 +15,7 @@ anything.
 """
 
 import heapq
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +68,7 @@ def clues(
     settings: ReentrySettings,
     episode: Iterable[tuple[str, float]],
     postings: Postings,
-    asked: Collection[str],
+    asked: Set[str],
 ) -> dict[str, float]:
     """Returns the rare words of an episode that stand elsewhere too, and what each tells of it.
 
@@ -80,16 +80,23 @@ def clues(
         postings: The words of the thread.
         asked: The terms of the question.
     """
-    parts: dict[str, float] = {}
+    alike: dict[float, list[str]] = {}
     for text, short in episode:
-        parts.update((term, short) for term in distinct(text) if short > parts.get(term, 0))
-    rare = {
-        term: (postings.rarity(term) - settings.common) * short
-        for term, short in parts.items()
-        if term not in asked and postings.holders(term) > 1
-    }
+        alike.setdefault(short, []).append(text)
+    parts: dict[str, float] = {}
+    for short in sorted(alike):  # the same word out of a shorter turn tells more
+        parts.update(dict.fromkeys(distinct("\n".join(alike[short])), short))
+    rare: dict[str, float] = {}
+    for term in parts.keys() - asked:
+        holders = postings.holders(term)
+        if holders > 1:
+            tells = (postings.rarity_of(holders) - settings.common) * parts[term]
+            if tells > 0:
+                rare[term] = tells
+    if len(rare) <= CLUES:
+        return rare
     most = heapq.nsmallest(CLUES, rare, key=lambda term: (-rare[term], term))
-    return {term: rare[term] for term in most if rare[term] > 0}
+    return {term: rare[term] for term in most}
 
 
 def links(settings: ReentrySettings, mass: Vector) -> Vector:
