@@ -230,7 +230,7 @@ def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources):
     assert heads[2:8] == ["named", "unnamed", "all", "95 %", "s1", "s2"]
     assert heads[-3:] == ["ours less this", "95 %", "McNemar p"]
     assert "## Topics that resume" in text
-    assert "2.5k, resumed · standard_rag" in figure
+    assert "resumed · standard_rag" in figure
     assert all("difference" in row for row in grid.rows[1:])
     assert "12 questions about 1 thread of 2.5k tokens" in text
 

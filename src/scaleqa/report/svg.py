@@ -13,7 +13,7 @@ from html import escape
 
 WIDTH = 480
 LETTER = 7.0  # mean width of a character at the size used
-MOST_LABEL = 24
+MOST_LABEL = 28
 
 # Told apart by people with any kind of colour vision, on white and on near-black; names that are
 # likely to meet in a figure are far apart.

@@ -6,7 +6,7 @@ from typing import Any
 
 from scaleqa.evaluate import Diagnosis
 from scaleqa.packages.resume import NAMED, UNNAMED
-from scaleqa.report.svg import Bar, bars
+from scaleqa.report.svg import PALETTE, Bar, bars
 from scaleqa.reproduce.lab import Lab, Mix, Threads, length
 from scaleqa.reproduce.page import Column, Grid, Page, count, span, text
 from scaleqa.reproduce.table import INTERVAL, SYSTEM, Table, described, notes
@@ -46,7 +46,7 @@ def late(lab: Lab, table: Table) -> Page:
         ours = next(iter(found.values()))
         for spec, one in found.items():
             rows.append({"where": where, "system": spec, **_row(threads, one, ours)})
-            drawn.append(_bar(f"{where} · {spec}", one))
+            drawn.append(_bar(BRAID if mix == BRAID else length(target), spec, one))
         if target == min(table.targets):
             for part in _parts(mix):
                 less = lab.retrieve(f"{OURS}:budget={BUDGETS[mix]},off={part}", threads)
@@ -132,7 +132,7 @@ def _resumed(lab: Lab, table: Table, specs: list[str]) -> tuple[Grid, list[Bar],
     named = tuple(Column(key=kind, head=kind) for kind in KINDS.values())
     every, *others = COLUMNS
     columns = (WHERE, SYSTEM, *named, replace(every, head="all"), *others)
-    drawn = [_bar(f"{where} · {spec}", one) for spec, one in found.items()]
+    drawn = [_bar("resumed", spec, one) for spec, one in found.items()]
     return Grid(title="Topics that resume", columns=columns, rows=tuple(rows)), drawn, threads
 
 
@@ -195,6 +195,15 @@ def _shares(one: Diagnosis, groups: Mapping[str, str]) -> dict[str, float]:
     return shares
 
 
-def _bar(label: str, one: Diagnosis) -> Bar:
+def _bar(where: str, spec: str, one: Diagnosis) -> Bar:
+    """Names a bar as shortly as a picture can: budgets stand in the table."""
+    name, _, options = spec.partition(":")
+    off = [option for option in options.split(",") if option.startswith("off=")]
     interval = wilson(sum(result.in_context for result in one.results), one.questions)
-    return Bar(label=label, value=one.recall_in_context, low=interval.low, high=interval.high)
+    return Bar(
+        label=f"{where} · {off[0] if off else name}",
+        value=one.recall_in_context,
+        low=interval.low,
+        high=interval.high,
+        colour=PALETTE[0] if name == OURS and not off else PALETTE[1],
+    )
