@@ -320,7 +320,7 @@ class LateEngine(Numbered):
     def _episode(self, anchor: int) -> list[int]:
         """The places that seem to belong to the topic of a turn, in order."""
         settings = self.settings.reentry
-        if not self._stretches.mixed()[anchor]:
+        if not self._stretches.mixed_at(anchor):
             low = max(0, anchor - FAR)
             near = self._confidences(low, anchor + FAR + 1)
             return [low + place for place in extent(settings, near, anchor - low)]
@@ -362,8 +362,9 @@ class LateEngine(Numbered):
 
     def _confidences(self, low: int, high: int) -> Values:
         """Of a new topic before each turn from one place to before another."""
-        users = np.frombuffer(self._users, dtype=np.bool_)
-        alone = np.append(False, users[1:] & users[:-1])[low:high]
+        users = np.frombuffer(self._users, dtype=np.bool_)[low:high]
+        before = bool(low and self._users[low - 1])
+        alone = users & np.append(before, users[:-1])
         odds = np.frombuffer(self._odds, dtype=np.float32)[low:high]
         return confidences(self.settings.boundary, odds, alone)
 

@@ -74,6 +74,10 @@ class Stretches:
         flags = np.array([stretch.mixed for stretch in self._stretches], dtype=np.bool_)
         return np.repeat(flags, STRETCH)[: len(self._rows)]
 
+    def mixed_at(self, place: int) -> bool:
+        """Tells the same of one turn."""
+        return self._stretches[place // STRETCH].mixed
+
     def company(self, anchors: Sequence[int], reach: int) -> Company:
         """Tells who belongs to the conversations of some anchors, to either side of them."""
         places = np.add.outer(np.array(anchors), np.arange(-reach, reach + 1))

@@ -30,18 +30,23 @@ STOP = frozenset(
 
 def terms(text: str) -> list[str]:
     """The terms of a text: lower case, plural and possessive endings off, no stop words."""
-    return _cleaned(TERM.findall(text.lower()))
+    return _cleaned(_written(text))
 
 
 def distinct(text: str) -> set[str]:
     """The terms of a text, each once: quicker where a text is long."""
-    return {*_cleaned({*TERM.findall(text.lower())})}
+    return {*_cleaned({*_written(text)})}
+
+
+def _written(text: str) -> list[str]:
+    words: list[str] = TERM.findall(text.lower().replace("’", "'"))
+    return words
 
 
 def _cleaned(words: Iterable[str]) -> list[str]:
     found = []
     for word in words:
-        cleaned = word.replace("’", "'").removesuffix("'s")
+        cleaned = word.removesuffix("'s")
         if cleaned not in STOP:
             plural = len(cleaned) > 3 and cleaned.endswith("s") and not cleaned.endswith("ss")
             found.append(cleaned[:-1] if plural else cleaned)
@@ -138,7 +143,9 @@ class Postings:
     def standing(self, wanted: Iterable[str], places: Sequence[int]) -> list[tuple[str, int, int]]:
         """Returns which of many terms stand in a few documents: term, document, how often."""
         columns = self._columns(wanted)
-        here = np.flatnonzero(np.isin(columns.documents, np.array(places, dtype=np.uint32)))
+        asked = np.zeros(len(self), dtype=np.bool_)
+        asked[[place for place in places if place < len(self)]] = True
+        here = np.flatnonzero(asked[columns.documents])
         which = np.searchsorted(np.cumsum(columns.lengths), here, side="right").tolist()
         documents, counts = columns.documents[here].tolist(), columns.counts[here].tolist()
         return list(zip((columns.terms[n] for n in which), documents, counts, strict=True))

@@ -87,12 +87,13 @@ def clues(
     for short in sorted(alike):  # the same word out of a shorter turn tells more
         parts.update(dict.fromkeys(distinct("\n".join(alike[short])), short))
     rare: dict[str, float] = {}
+    nats = {0: 0.0, 1: 0.0}  # by the number of turns that hold a word: elsewhere, at least one
     for term in parts.keys() - asked:
         holders = postings.holders(term)
-        if holders > 1:
-            tells = (postings.rarity_of(holders) - settings.common) * parts[term]
-            if tells > 0:
-                rare[term] = tells
+        if holders not in nats:
+            nats[holders] = max(0.0, postings.rarity_of(holders) - settings.common)
+        if nats[holders]:
+            rare[term] = nats[holders] * parts[term]
     if len(rare) <= CLUES:
         return rare
     most = heapq.nsmallest(CLUES, rare, key=lambda term: (-rare[term], term))
