@@ -44,12 +44,13 @@ def pack(
     worth = (values / np.maximum(1.0, words / long)).astype(np.float32)
     chosen: list[int] = []
     left = budget
-    for place in best(worth, budget // SHORTEST):
+    places = best(worth, budget // SHORTEST)
+    for place, length in zip(places, words[places].tolist(), strict=True):
         if left < SHORTEST:
             break
-        if words[place] > left + HEADING:  # joining spans saves at most a heading
+        if length > left + HEADING:  # joining spans saves at most a heading
             continue
-        price = int(words[place]) + _joint(chosen, place, skip, torn)
+        price = length + _joint(chosen, place, skip, torn)
         if price <= left:
             insort(chosen, place)
             left -= price
