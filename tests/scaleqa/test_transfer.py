@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scaleqa.errors import DataError
 from scaleqa.stats import exact_f1, half_segment, pk, window_diff
-from scaleqa.systems import Asked, Tools
+from scaleqa.systems import Asked, Tools, with_budget
 from scaleqa.systems.bm25_chunks import make
 from scaleqa.systems.packed_turns import make as make_packed
 from scaleqa.transfer import (
@@ -26,7 +26,6 @@ from scaleqa.transfer import (
     load_chats,
     load_release,
     measure,
-    with_budget,
 )
 from scaleqa.transfer.cuts import best_threshold, drift_alone, every, judge, late_causal
 from scaleqa.transfer.pages import Origin, longmemeval_page, tiage_page

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from scaleqa.packages import parse_target
-from scaleqa.systems import split_specs
+from scaleqa.systems import split_specs, with_budget
 from scaleqa.transfer import (
     Chat,
     Measured,
@@ -23,7 +23,6 @@ from scaleqa.transfer import (
     load_chats,
     load_release,
     measure,
-    with_budget,
 )
 from scaleqa.transfer.cuts import Embedded
 from scaleqa.transfer.pages import (

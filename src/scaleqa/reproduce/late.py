@@ -11,6 +11,7 @@ from scaleqa.reproduce.lab import Lab, Mix, Threads, length
 from scaleqa.reproduce.page import Column, Grid, Page, count, span, text
 from scaleqa.reproduce.table import INTERVAL, SYSTEM, Table, described, notes
 from scaleqa.stats import mcnemar, paired_bootstrap, wilson
+from scaleqa.systems import with_budget
 from scaleqa.systems.tsim import PARTS
 
 OURS = "tsim_late"
@@ -25,6 +26,8 @@ REENTRY = "reentry"
 # Beyond this length, systems that are slow to read a thread are left out.
 LONG = 200_000
 SLOW = ("tuned_hybrid", "perfect_episodes")
+# Systems that take a budget of tokens here; windows and episodes are counted instead.
+HELD = ("tsim", OURS, "hybrid_rrf", "tuned_hybrid")
 
 
 def late(lab: Lab, table: Table) -> Page:
@@ -157,10 +160,8 @@ def _specs(table: Table, target: int, budget: int) -> Iterator[str]:
             continue
         if rest:
             yield system
-        elif name in ("tsim", OURS):
-            yield f"{name}:budget={budget}"
-        elif name in ("hybrid_rrf", "tuned_hybrid"):
-            yield f"{name}:cap={budget}"
+        elif name in HELD:
+            yield with_budget(system, budget)
         elif name in ("fixed_window", "perfect_episodes"):
             yield f"{name}:k={round(budget / 160)}"
         else:

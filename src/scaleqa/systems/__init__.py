@@ -1,5 +1,6 @@
 """The systems under test, ours and anybody's, behind one protocol."""
 
+from scaleqa.systems.budget import with_budget
 from scaleqa.systems.protocol import (
     Accounting,
     Asked,
@@ -22,4 +23,5 @@ __all__ = [
     "open_system",
     "split_specs",
     "system_names",
+    "with_budget",
 ]

@@ -2,7 +2,7 @@
 
 from scaleqa.transfer.cuts import Segmented, compare_rules, embedded
 from scaleqa.transfer.longmemeval import Chosen, Release, choose, compile_threads, load_release
-from scaleqa.transfer.measure import Measured, measure, with_budget
+from scaleqa.transfer.measure import Measured, measure
 from scaleqa.transfer.tiage import Chat, Chats, load_chats
 
 __all__ = [
@@ -19,5 +19,4 @@ __all__ = [
     "load_chats",
     "load_release",
     "measure",
-    "with_budget",
 ]

@@ -9,17 +9,6 @@ from scaleqa.stats import Difference, Interval, mcnemar, paired_bootstrap, wilso
 from tsim.embed import Embedder
 
 SEED = 7
-# What systems call the length of their contexts.
-LIMITS = {
-    "full_context": "cap",
-    "hipporag": "cap",
-    "hybrid_rrf": "cap",
-    "packed_turns": "budget",
-    "raptor": "budget",
-    "tsim": "budget",
-    "tsim_late": "budget",
-    "tuned_hybrid": "cap",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +51,6 @@ class Measured:
     by_type: Mapping[str, Share]
     against: Against | None
     diagnosis: Diagnosis = field(repr=False)
-
-
-def with_budget(spec: str, budget: int) -> str:
-    """Gives a system a budget of context tokens, if it takes one and none is written."""
-    name, colon, options = spec.partition(":")
-    limit = LIMITS.get(name)
-    if limit is None or any(part.startswith(f"{limit}=") for part in options.split(",")):
-        return spec
-    return f"{spec}{',' if options else '' if colon else ':'}{limit}={budget}"
 
 
 def measure(
