@@ -525,8 +525,8 @@ def test_missing_and_failed_answers_are_counted_and_can_follow(exported, tiny_em
 def test_a_batch_neither_writes_back_nor_over(exported, packages, tiny_embedder, tmp_path):
     prompts, _ = exported
     with pytest.raises(DataError, match="there already"):
-        export_batch(packages, plain_runs("tsim"), "m", tiny_embedder, prompts)
-    looped = [LoopSettings(system="tsim", template=template("answer.v1"))]
+        export_batch(packages, plain_runs("tsim_official"), "m", tiny_embedder, prompts)
+    looped = [LoopSettings(system="tsim_official", template=template("answer.v1"))]
     with pytest.raises(DataError, match="cannot write back"):
         export_batch(packages, looped, "m", tiny_embedder, tmp_path / "new.jsonl")
 

@@ -95,9 +95,9 @@ def test_theta_changes_the_cuts_and_the_preset_s_name(tools):
     assert (preset.name, preset.settings.segment.threshold) == ("official-theta=0.66", 0.66)
     assert preset.settings.rank == OFFICIAL.settings.rank
     with pytest.raises(DataError, match="preset 'late' has no theta"):
-        open_system("tsim:preset=late,theta=0.6", tools)
+        open_system("tsim_official:preset=late,theta=0.6", tools)
     vectors = []
-    for spec in ("tsim:theta=0.01", "tsim:theta=1.5"):
+    for spec in ("tsim_official:theta=0.01", "tsim_official:theta=1.5"):
         system = open_system(spec, tools)
         system.ingest(thread([f"{text} " * 12 for text in THREAD]))
         vectors.append(system.account().vectors)

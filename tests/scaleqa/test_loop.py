@@ -116,7 +116,7 @@ run_package(package, loop(sys.argv[3]), Slow(), embedder, Path(sys.argv[2]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", ["standard_rag", "tsim"])
+@pytest.mark.parametrize("system", ["standard_rag", "tsim_official"])
 def test_a_killed_run_goes_on_and_ends_as_if_never_killed(
     packages, tiny, tiny_embedder, tmp_path, system
 ):

@@ -15,7 +15,7 @@ def test_quickstart_compares_systems_and_repeats_without_asking_again(minilm, tm
     hits = {row["system"]: row["hit"] for row in first}
     assert len(hits) >= 5
     assert hits["oracle"] == 1
-    assert hits["tsim_late"] > hits["tsim"] > hits["standard_rag"]
+    assert hits["tsim"] > hits["tsim_official"] > hits["standard_rag"]
     assert all(row["questions"] == 80 for row in first)
     page = (tmp_path / "q" / "report.html").read_bytes()
     assert b"SCALE-QA report" in page

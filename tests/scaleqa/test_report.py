@@ -47,7 +47,16 @@ NASTY = (
 )
 
 
-def row(number=0, system="tsim", *, answer="A", hit=True, exchanges=0, package="batch-01", **more):
+def row(
+    number=0,
+    system="tsim_official",
+    *,
+    answer="A",
+    hit=True,
+    exchanges=0,
+    package="batch-01",
+    **more,
+):
     """A row of a package whose questions all have gold A and evidence 3 and 5."""
     shown = [3, 5, 8] if hit else [3, 8]
     shown += [100 + n for n in range(exchanges)]
@@ -114,11 +123,11 @@ def test_rows_without_a_rationale_similarity_have_no_mean_of_it():
 
 
 def test_the_first_system_is_paired_with_each_other_on_common_questions():
-    rows = [row(n, "tsim", hit=True) for n in range(4)]
+    rows = [row(n, "tsim_official", hit=True) for n in range(4)]
     rows += [row(n, "standard_rag", hit=False) for n in range(3)]
     rows += [row(9, "other")]
     (pair,) = tables.paired_table(only(rows))
-    assert (pair.first, pair.second, pair.questions) == ("tsim", "standard_rag", 3)
+    assert (pair.first, pair.second, pair.questions) == ("tsim_official", "standard_rag", 3)
     hit = next(one for one in pair.measures if one.measure == "hit")
     assert hit.difference.difference == 1
     assert hit.mcnemar_p == pytest.approx(0.25)
@@ -149,13 +158,13 @@ def test_domains_and_stress_labels_are_told_apart():
     ]
     found = only(rows)
     assert tables.by_domain(found) == {
-        "Biomed": {"tsim": tables.Cell(questions=1, accuracy=0.25, hit=0)},
-        "Legal": {"tsim": tables.Cell(questions=1, accuracy=1, hit=1)},
+        "Biomed": {"tsim_official": tables.Cell(questions=1, accuracy=0.25, hit=0)},
+        "Legal": {"tsim_official": tables.Cell(questions=1, accuracy=1, hit=1)},
     }
-    assert tables.by_stress(found)["trap"]["tsim"] == tables.Cell(
+    assert tables.by_stress(found)["trap"]["tsim_official"] == tables.Cell(
         questions=2, accuracy=1.25 / 2, hit=0.5
     )
-    assert tables.by_stress(found)["bridge"]["tsim"].questions == 1
+    assert tables.by_stress(found)["bridge"]["tsim_official"].questions == 1
 
 
 def test_lengths_are_followed_only_where_there_are_two():
@@ -163,7 +172,7 @@ def test_lengths_are_followed_only_where_there_are_two():
     long = [row(n, target=128_000, hit=n < 2, answer=None) for n in range(4)]
     assert tables.scaling(group(short)) == []
     (found,) = tables.scaling(group(long + short))
-    one, two = found.systems["tsim"]
+    one, two = found.systems["tsim_official"]
     assert (one.target, one.hit, one.accuracy) == (16_000, 1, 1)
     assert (two.target, two.hit, two.accuracy) == (128_000, 0.5, 0.25)
     assert two.hit_interval == wilson(2, 4)
@@ -185,18 +194,26 @@ def test_rows_are_grouped_by_what_they_share():
     rows = [row(0), row(0, "oracle"), row(0, target=128_000), row(0, backend="gpt-4o-mini@u")]
     found = group(rows)
     assert [(one.setting.target, one.setting.backend, one.systems) for one in found] == [
-        (128_000, "extractive/1", ["tsim"]),
-        (16_000, "gpt-4o-mini@u", ["tsim"]),
-        (16_000, "extractive/1", ["tsim", "oracle"]),
+        (128_000, "extractive/1", ["tsim_official"]),
+        (16_000, "gpt-4o-mini@u", ["tsim_official"]),
+        (16_000, "extractive/1", ["tsim_official", "oracle"]),
     ]
     with pytest.raises(DataError, match="tsim has two rows for batch-01-000 at 16k"):
         group([row(0), row(0)])
 
 
 def test_systems_stand_in_a_fixed_order_with_ours_first_and_bounds_last():
-    names = ["zero_shot", "oracle", "mine", "standard_rag", "tsim:k=3", "tsim", "tsim_late"]
+    names = [
+        "zero_shot",
+        "oracle",
+        "mine",
+        "standard_rag",
+        "tsim_official:k=3",
+        "tsim_official",
+        "tsim",
+    ]
     assert ordered(names) == [
-        "tsim_late", "tsim", "tsim:k=3", "standard_rag", "mine", "oracle", "zero_shot",
+        "tsim", "tsim_official", "tsim_official:k=3", "standard_rag", "mine", "oracle", "zero_shot",
     ]  # fmt: skip
 
 
@@ -234,7 +251,7 @@ def test_a_verdict_says_why(one, said):
 
 def test_disagreements_come_first_and_choices_are_spread_evenly():
     split = set(range(0, 40, 4))
-    rows = [row(n, "tsim") for n in range(40)]
+    rows = [row(n, "tsim_official") for n in range(40)]
     rows += [row(n, "standard_rag", hit=n not in split) for n in range(40)]
     rows += [row(n, "zero_shot", hit=False, answer=None) for n in range(40)]
     found = group(rows)
@@ -274,7 +291,7 @@ def test_what_stands_in_for_the_papers_models_is_said():
 
 
 def test_the_finding_names_the_best_other_memory_and_whether_the_gap_is_clear():
-    rows = [row(n, "tsim", hit=True) for n in range(40)]
+    rows = [row(n, "tsim_official", hit=True) for n in range(40)]
     rows += [row(n, "standard_rag", hit=n < 10) for n in range(40)]
     rows += [row(n, "hybrid_rrf", hit=n < 20) for n in range(40)]
     rows += [row(n, "oracle") for n in range(40)]
@@ -291,7 +308,7 @@ def test_the_papers_figures_are_those_it_printed(shared):
     (source,) = (shared / "paper").glob("*.txt")
     text = source.read_text("utf-8")
     names = {
-        r"\tsim": "tsim", "Standard RAG": "standard_rag", r"\hybridrag": "hybrid_rrf",
+        r"\tsim": "tsim_official", "Standard RAG": "standard_rag", r"\hybridrag": "hybrid_rrf",
         "RAPTOR": "raptor", "MemGPT": "memgpt", "HippoRAG": "hipporag",
         r"\tunedrag": "tuned_hybrid",
     }  # fmt: skip
@@ -325,10 +342,16 @@ def test_the_papers_figures_are_those_it_printed(shared):
 
 
 def test_the_papers_figures_stand_only_where_it_printed_them():
-    assert paper.printed("tsim", "extractive/1", 128_000) == paper.MAIN["GPT-4o-mini"]["tsim"]
-    assert paper.printed("tsim", "gemma2:9b@u", 128_000) == paper.MAIN["Gemma2:9b"]["tsim"]
-    assert paper.printed("tsim", "extractive/1", 16_000) is None
-    assert paper.printed("tsim:k=3", "extractive/1", 128_000) is None
+    assert (
+        paper.printed("tsim_official", "extractive/1", 128_000)
+        == paper.MAIN["GPT-4o-mini"]["tsim_official"]
+    )
+    assert (
+        paper.printed("tsim_official", "gemma2:9b@u", 128_000)
+        == paper.MAIN["Gemma2:9b"]["tsim_official"]
+    )
+    assert paper.printed("tsim_official", "extractive/1", 16_000) is None
+    assert paper.printed("tsim_official:k=3", "extractive/1", 128_000) is None
     assert paper.printed("full_context", "extractive/1", 32_000).accuracy == 57.8
 
 
@@ -373,11 +396,15 @@ def test_places_that_touch_are_drawn_as_one():
 
 
 def test_colours_are_stable_and_different_as_long_as_there_are_enough():
-    names = ["tsim", "standard_rag", "mine", "fixed_window:size=256"]
+    names = ["tsim_official", "standard_rag", "mine", "fixed_window:size=256"]
     found = colours(names)
     assert found == colours(names[::-1])
     assert len({*found.values()}) == len(names)
-    assert found["tsim"] == KNOWN["tsim"] == colours(["tsim", "x", "y"])["tsim"]
+    assert (
+        found["tsim_official"]
+        == KNOWN["tsim_official"]
+        == colours(["tsim_official", "x", "y"])["tsim_official"]
+    )
     assert len({*KNOWN.values()}) == len(KNOWN)
 
 
@@ -398,7 +425,7 @@ def nasty(tmp_path) -> Path:
             context=f"user: first\n{NASTY}", rationale=NASTY, domain=("Legal", NASTY)[n % 2],
             target=target)
         for target in (16_000, 128_000)
-        for place, system in enumerate(("tsim", "standard_rag", "x<b>y"))
+        for place, system in enumerate(("tsim_official", "standard_rag", "x<b>y"))
         for n in range(20)
     ]  # fmt: skip
     return write(rows, tmp_path / "rows")
@@ -465,14 +492,14 @@ def test_the_command_writes_the_page_or_prints_the_figures(nasty, tmp_path):
     figures = json.loads(run("--json"))
     assert figures == json.loads(json.dumps(figures_json(nasty)))
     assert [one["setting"]["target"] for one in figures["settings"]] == [128_000, 16_000]
-    assert figures["settings"][0]["main"][0]["system"] == "tsim"
+    assert figures["settings"][0]["main"][0]["system"] == "tsim_official"
     assert not (tmp_path / "report.html").exists()
 
 
 def test_rows_of_older_runs_make_a_page_too(tmp_path):
     new = {"target", "stream_turns", "embedder", "question", "options", "reasoning",
            "evidence_texts", "rationale_similarity", "llm_calls"}  # fmt: skip
-    rows = [row(n, s) for s in ("tsim", "oracle") for n in range(3)]
+    rows = [row(n, s) for s in ("tsim_official", "oracle") for n in range(3)]
     write(rows, tmp_path / "rows")
     for file in (tmp_path / "rows").rglob("*.jsonl"):
         kept = [{k: v for k, v in one.items() if k not in new} for one in read_rows(file)]
@@ -494,7 +521,7 @@ def real(tiny_embedder, tmp_path_factory):
     """Rows that the loop wrote."""
     out = tmp_path_factory.mktemp("real")
     packages = build(RECORDS[:24], NOISE, settings_of(2500))
-    for system in ("tsim", "standard_rag", "zero_shot"):
+    for system in ("tsim_official", "standard_rag", "zero_shot"):
         settings = LoopSettings(system=system, template=template("answer.v1"))
         run_packages(packages, settings, open_backend("extractive"), tiny_embedder, out)
     return packages, out

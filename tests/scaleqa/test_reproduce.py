@@ -148,7 +148,7 @@ def test_what_belongs_to_another_run_is_refused(sources, tiny):
 
 
 def test_theta_gives_a_line_a_length_and_the_gap_around_the_paper_s_value(sources):
-    systems = ("tsim:theta=0.66", "tsim:theta=0.7")
+    systems = ("tsim_official:theta=0.66", "tsim_official:theta=0.7")
     page, text, figure = made(sources, "theta", systems=systems, targets=(2000, 2500))
     assert [(row["length"], row["theta"]) for row in rows_of(page)] == [
         ("2k", 0.66), ("2k", 0.7), ("2.5k", 0.66), ("2.5k", 0.7)
@@ -199,7 +199,7 @@ def test_a_million_is_asked_on_fewer_questions(sources, monkeypatch):
 
 def test_cost_embeds_everything_anew(sources):
     made(sources, "episodes", systems=("standard_rag",))
-    page, text, figure = made(sources, "cost", systems=("standard_rag", "tsim"))
+    page, text, figure = made(sources, "cost", systems=("standard_rag", "tsim_official"))
     flat, ours = rows_of(page)
     assert flat["vectors"] == len(Lab(sources).threads(2500).packages[0].stream)
     dimension = Lab(sources).embedder().dimension
@@ -215,7 +215,7 @@ def test_cost_embeds_everything_anew(sources):
 
 
 def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources):
-    systems = ("tsim_late", "perfect_episodes", "standard_rag")
+    systems = ("tsim", "perfect_episodes", "standard_rag")
     plain, _, _ = made(sources, "late", systems=systems)
     assert [grid.title for grid in plain.grids] == ["", "Without one part"]
     page, text, figure = made(replace(sources, sequels=SEQUELS), "late", systems=systems)
@@ -223,7 +223,7 @@ def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources):
     grid = page.grids[2]
     assert grid.title == "Topics that resume"
     assert [row["system"] for row in grid.rows] == [
-        "tsim_late:budget=750", "tsim_late:budget=750,off=reentry", "perfect_episodes:k=5",
+        "tsim:budget=750", "tsim:budget=750,off=reentry", "perfect_episodes:k=5",
         "standard_rag",
     ]  # fmt: skip
     heads = [column.head for column in grid.columns]
@@ -239,7 +239,7 @@ def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sour
     followed = {record.id: n % 3 == 0 for n, record in enumerate(RECORDS[::4])}
     sequels = [follow(r, named=followed[r.id]) for r in RECORDS[::4]]
     seen = Lab(replace(sources, sequels=sequels, subset=None))
-    systems = ("tsim_late", "oracle", "standard_rag")
+    systems = ("tsim", "oracle", "standard_rag")
     table = replace(TABLES["late"], systems=systems, targets=SHORT)
     grid, _, threads = late._resumed(seen, table, late._resuming(table))
     by_system = {row["system"]: row for row in grid.rows}
@@ -251,7 +251,7 @@ def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sour
     )
     hits, best = (
         {result.id: result.in_context for result in seen.retrieve(spec, threads).results}
-        for spec in ("standard_rag", "tsim_late:budget=750")
+        for spec in ("standard_rag", "tsim:budget=750")
     )
     row = by_system["standard_rag"]
     for kind, named in (("named", True), ("unnamed", False)):
@@ -272,7 +272,7 @@ def test_a_subset_takes_records_with_a_sequel_first(sources, wanted, others):
 
 
 def test_main_ablation_and_stress_share_their_rows(sources):
-    systems = ("standard_rag", "tsim")
+    systems = ("standard_rag", "tsim_official")
     page, text, figure = made(sources, "main", systems=systems)
     for row in rows_of(page):
         assert row["strict"] + row["unanswered"] / 4 == pytest.approx(row["accuracy"])
@@ -289,7 +289,7 @@ def test_main_ablation_and_stress_share_their_rows(sources):
     _, primary, domains = stress.grids
     assert sum(row["questions"] for row in primary.rows) == 12
     assert sum(row["questions"] for row in domains.rows) == 12
-    hits = sum(row["questions"] * row["tsim"][0] for row in domains.rows)
+    hits = sum(row["questions"] * row["tsim_official"][0] for row in domains.rows)
     assert hits == pytest.approx(12 * rows_of(page)[1]["hit"])
     assert "## CL hit by domain" in text
 

@@ -89,8 +89,8 @@ LIMITS = {
     "packed_turns": ("budget=300", 300, None),
     "raptor": ("budget=300", 300, None),
     "standard_rag": ("k=3", None, 3),
-    "tsim": ("k=4,budget=300", 300, 4),
-    "tsim_late": ("budget=300", 300, None),
+    "tsim_official": ("k=4,budget=300", 300, 4),
+    "tsim": ("budget=300", 300, None),
     "tuned_hybrid": ("cap=300", 300, None),
     "zero_shot": ("", 0, 0),
 }
@@ -322,14 +322,14 @@ def test_another_process_with_another_order_of_hashes_gives_the_same():
 def test_the_thread_brings_out_what_systems_do_with_long_ones(tools):
     """Otherwise the suite above would pass over it."""
     found = {}
-    for name in ("raptor", "memgpt", "tsim"):
+    for name in ("raptor", "memgpt", "tsim_official"):
         system = open_system(name, tools)
         system.ingest(THREAD)
         found[name] = system.retrieve(ask("The rule says only one gpu for a new project."))
         system.close()
     assert any(unit.label.startswith("summary") for unit in found["raptor"].units)
     assert {unit.label for unit in found["memgpt"].units} >= {"archival_memory_search", "queue"}
-    assert len({unit.label for unit in found["tsim"].units}) > 1
+    assert len({unit.label for unit in found["tsim_official"].units}) > 1
 
 
 def test_everything_is_shown_without_a_cap(tools):
@@ -381,7 +381,7 @@ def test_diagnosis_of_controls_is_as_it_must_be(tiny_embedder):
 
 def test_views_are_diagnosed_for_tsim(tiny_embedder):
     packages = build(RECORDS[:12], NOISE, settings_of(3000))
-    found = diagnose(packages, "tsim", tiny_embedder)
+    found = diagnose(packages, "tsim_official", tiny_embedder)
     assert found.view_hit_rates.keys() == {"raw", "summary", "cluster"}
     assert found.vectors > len(packages[0].stream)
 

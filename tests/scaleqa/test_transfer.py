@@ -224,8 +224,8 @@ def test_systems_are_measured_by_type_and_against_the_first(write, tiny_embedder
 
 
 def test_a_budget_goes_to_systems_that_take_one_and_name_none():
-    assert with_budget("tsim_late", 900) == "tsim_late:budget=900"
-    assert with_budget("tsim_late:budget=50", 900) == "tsim_late:budget=50"
+    assert with_budget("tsim", 900) == "tsim:budget=900"
+    assert with_budget("tsim:budget=50", 900) == "tsim:budget=50"
     assert with_budget("hybrid_rrf:depth=9", 900) == "hybrid_rrf:depth=9,cap=900"
     assert with_budget("standard_rag", 900) == "standard_rag"
 
@@ -460,13 +460,13 @@ def test_the_commands_print_json_and_write_pages(tiage, write, tiny, tmp_path):
     file = write(oracle_form(), "release.json.gz")
     ran = scaleqa(
         "longmemeval", str(file), "--target", "200", "--model", str(tiny), "--json",
-        "--system", "tsim_late,standard_rag", "--budget", "60", "--subset", "3",
+        "--system", "tsim,standard_rag", "--budget", "60", "--subset", "3",
         "--out", "rows.jsonl", "--table", "page.md",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     printed = json.loads(ran.stdout)
     assert printed["questions"] == 3
-    assert [one["system"] for one in printed["systems"]] == ["tsim_late:budget=60", "standard_rag"]
+    assert [one["system"] for one in printed["systems"]] == ["tsim:budget=60", "standard_rag"]
     rows = (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()
     assert len(rows) == 6
     page = (tmp_path / "page.md").read_text("utf-8")

@@ -20,8 +20,8 @@ from tsim.cli.shell import AsJson, print_json, progress_bar, stderr
 from tsim.embed import open_embedder
 
 SYSTEMS = (
-    "tsim_late",
     "tsim",
+    "tsim_official",
     "fixed_window",
     "hybrid_rrf",
     "standard_rag",
@@ -69,7 +69,7 @@ def quickstart(
     print("CL hit: all evidence is in the context, along the closed loop. No model answers here.")
     print(f"The thread and every row are in {out}.")
     print(f"The report with all figures and questions is {page}: open it in a browser. Next:")
-    print(f"  scaleqa compare {out / 'rows'} tsim_late tsim")
+    print(f"  scaleqa compare {out / 'rows'} tsim tsim_official")
     print("  scaleqa build --target 128k --out packages/128k && scaleqa retrieve packages/128k")
     print("  scaleqa run packages/128k --backend openai:MODEL@BASE_URL --out runs/first")
 

@@ -18,7 +18,7 @@ from scaleqa.systems import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
-SYSTEMS = "tsim_late,tsim,standard_rag,hybrid_rrf,fixed_window"
+SYSTEMS = "tsim,tsim_official,standard_rag,hybrid_rrf,fixed_window"
 
 
 def retrieve(

@@ -39,7 +39,7 @@ from tsim.embed import Embedder, open_embedder
 app = typer.Typer(no_args_is_help=True, help="Measure on other people's data.")
 
 SYSTEMS = (
-    "tsim_late:budget=1100,tsim_late:budget=2400,tsim_late:budget=4700,"
+    "tsim:budget=1100,tsim:budget=2400,tsim:budget=4700,"
     "bm25_chunks,hybrid_rrf:cap=4700,standard_rag"
 )
 PageOut = Annotated[Path | None, typer.Option("--table", help="Write the tables as Markdown.")]
@@ -69,10 +69,10 @@ def longmemeval(
 ) -> None:
     """Ask each question of LongMemEval over a flat thread of its own; is all evidence found?
 
-    Subsets of one seed are nested. The paper's method (tsim, tsim:preset=longmemeval) embeds
+    Subsets of one seed are nested. The paper's method (tsim_official, tsim_official:preset=longmemeval) embeds
     hundreds of new texts a thread: name it together with a subset.
 
-    Example: scaleqa transfer longmemeval longmemeval_oracle.json.gz --system tsim_late,bm25_chunks
+    Example: scaleqa transfer longmemeval longmemeval_oracle.json.gz --system tsim,bm25_chunks
     """
     release = load_release(file)
     chosen = choose(release.questions, subset, seed)

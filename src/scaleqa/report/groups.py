@@ -13,7 +13,7 @@ from scaleqa.evaluate.rows import Row, iterate, row_files
 HEAVY = ("context", "raw", "rationale", "units")
 # Told the truth, or nothing at all: they bound the others and count for no disagreement.
 BOUNDS = ("oracle", "zero_shot")
-FIRST = ("tsim_late", "tsim")
+FIRST = ("tsim", "tsim_official")
 ORDER = (
     *FIRST, "tuned_hybrid", "hybrid_rrf", "fixed_window", "standard_rag", "raptor", "memgpt",
     "hipporag",

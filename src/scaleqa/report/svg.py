@@ -22,8 +22,8 @@ PALETTE = (
     "#aa4499", "#44aa99", "#999933", "#cc6677", "#7a76c2", "#8c6d46",
 )  # fmt: skip
 KNOWN = {
-    "tsim": "#0072b2",
-    "tsim_late": "#56b4e9",
+    "tsim_official": "#0072b2",
+    "tsim": "#56b4e9",
     "standard_rag": "#d55e00",
     "hybrid_rrf": "#e69f00",
     "tuned_hybrid": "#8c6d46",

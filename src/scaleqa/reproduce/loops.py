@@ -141,7 +141,7 @@ def _compared(
     for threads, system in combinations(lab, table):
         own = figures(lab.loop(system, threads))
         theirs = beside(system, threads.target)
-        stage = printed.ABLATION.get(system, ("L4" if system == "tsim_late" else None, None))[0]
+        stage = printed.ABLATION.get(system, ("L4" if system == "tsim" else None, None))[0]
         row = {"length": length(threads.target), "system": system, "stage": stage, **own}
         rows.append({**row, **_as_columns(theirs)})
         shown.append(_bar(threads, table, row, theirs, silent))

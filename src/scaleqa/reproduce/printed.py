@@ -9,16 +9,16 @@ LARGE, SMALL = "bge-large-en-v1.5", "all-MiniLM-L6-v2"
 # All-evidence recall@5 by embedder; co-containment with BGE-large.
 RECALL = {
     LARGE: {
-        "tsim": 0.810,
+        "tsim_official": 0.810,
         "fixed_window:size=128": 0.719,
         "fixed_window:size=256": 0.647,
         "fixed_window:size=320": 0.577,
         "standard_rag": 0.456,
     },
-    SMALL: {"tsim": 0.649, "standard_rag": 0.408},
+    SMALL: {"tsim_official": 0.649, "standard_rag": 0.408},
 }
 TOGETHER = {
-    "tsim": 0.890,
+    "tsim_official": 0.890,
     "fixed_window:size=128": 0.675,
     "fixed_window:size=256": 0.826,
     "fixed_window:size=320": 0.831,
@@ -31,7 +31,7 @@ ABLATION = {
     "standard_rag": ("L0", Printed(26.2, 5.6, 0.246, 968.4, 1.61)),
     "fixed_window:size=256": ("L1", Printed(43.4, 35.0, 0.416, 1269.2, 3.52)),
     "drift_window": ("L2", Printed(55.5, 52.2, 0.430, 1179.8, 3.62)),
-    "tsim": ("L3", Printed(74.2, 74.3, 0.485, 1044.4, 3.56)),
+    "tsim_official": ("L3", Printed(74.2, 74.3, 0.485, 1044.4, 3.56)),
 }
 COST = {
     "standard_rag": {
@@ -42,7 +42,7 @@ COST = {
         "paper_p50_ms": 21.478,
         "paper_p95_ms": 36.791,
     },
-    "tsim": {
+    "tsim_official": {
         "paper_vectors": 6281,
         "paper_megabytes": 24.5,
         "paper_amplification": 2.087,
@@ -51,7 +51,7 @@ COST = {
         "paper_p95_ms": 159.978,
     },
 }
-_RIVALS = ("standard_rag", "hybrid_rrf", "raptor", "memgpt", "hipporag", "tsim")
+_RIVALS = ("standard_rag", "hybrid_rrf", "raptor", "memgpt", "hipporag", "tsim_official")
 # CL hit by stress label, on the 300 questions that people read.
 STRESS = {
     label: dict(zip(_RIVALS, hits, strict=True))
@@ -81,7 +81,7 @@ DOMAINS = {
 PROMPTS = {
     "full-vanilla.v1": (0.490, 98_339, 5.52),
     "chosen": (0.490, 98_298, 2.80),
-    "tsim": (0.770, 1_389, 2.40),
+    "tsim_official": (0.770, 1_389, 2.40),
 }
 # Context tokens of Full Context at 128k: what a model with a window of 128k of its own tokens sees.
 VISIBLE = 88_000

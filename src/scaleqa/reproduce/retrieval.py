@@ -83,11 +83,15 @@ def views(lab: Lab, table: Table) -> Page:
     for threads, system in combinations(lab, table):
         found = lab.retrieve(system, threads)
         if not found.view_hit_rates:
-            raise DataError(f"{system} has no views; tsim has, with its episodes")
+            raise DataError(f"{system} has no views; tsim_official has, with its episodes")
         for view in sorted(found.view_hit_rates):
             hits = sum(result.views.get(view, False) for result in found.results)
             interval = wilson(hits, found.questions)
-            mark = printed.VIEWS.get(view) if threads.target == FULL and system == "tsim" else None
+            mark = (
+                printed.VIEWS.get(view)
+                if threads.target == FULL and system == "tsim_official"
+                else None
+            )
             rows.append({
                 "length": length(threads.target), "system": system, "view": view,
                 "hit_rate": hits / found.questions, "interval": interval, "paper": mark,

@@ -7,8 +7,8 @@ LIMITS = {
     "hybrid_rrf": "cap",
     "packed_turns": "budget",
     "raptor": "budget",
+    "tsim_official": "budget",
     "tsim": "budget",
-    "tsim_late": "budget",
     "tuned_hybrid": "cap",
 }
 
