@@ -69,7 +69,8 @@ def longmemeval(
 ) -> None:
     """Ask each question of LongMemEval over a flat thread of its own; is all evidence found?
 
-    Subsets of one seed are nested. The paper's method (tsim_official, tsim_official:preset=longmemeval) embeds
+    Subsets of one seed are nested. The paper's method (tsim_official, with preset=longmemeval or
+    without) embeds
     hundreds of new texts a thread: name it together with a subset.
 
     Example: scaleqa transfer longmemeval longmemeval_oracle.json.gz --system tsim,bm25_chunks
