@@ -84,9 +84,9 @@ def measure(spec: str, path: Path, questions: int) -> dict[str, Any]:
         for start in range(0, len(package.stream), CHUNK):
             system.ingest(package.stream[start : start + CHUNK])
         ingest = time.perf_counter() - began
-        first, *_ = requests(system, package.queries[:1])
+        first, *_ = requests(system, package.questions[:1])
         spent = time.process_time() - spent
-        later = requests(system, package.queries[1 : questions + 1])
+        later = requests(system, package.questions[1 : questions + 1])
         most = peak()
         return {
             "ingest_seconds": round(ingest, 3),
@@ -137,7 +137,7 @@ def question_ms(package: Package, questions: int) -> float:
     embedder = open_embedder()
     embedder.embed_query("warm")
     times = []
-    for query in package.queries[1 : questions + 1]:
+    for query in package.questions[1 : questions + 1]:
         began = time.perf_counter()
         embedder.embed_query(query.question)
         times.append(1000 * (time.perf_counter() - began))
@@ -171,7 +171,7 @@ def compare(names: Sequence[str], path: Path, options: argparse.Namespace) -> No
     package = load_packages(path)[0]
     around = {
         **{key: package.stats[key] for key in ("turns", "tokens")},
-        "questions": min(options.questions, len(package.queries) - 1),
+        "questions": min(options.questions, len(package.questions) - 1),
         "cores": os.cpu_count(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "not set"),
         "embed_question_ms": question_ms(package, options.questions),

@@ -1,13 +1,24 @@
 """Threads of any length, built from records and noise, the same bytes every time."""
 
-from scaleqa.packages.build import BuildSettings, build, parse_target
-from scaleqa.packages.package import Package, Query, StreamTurn, load_packages, write_packages
+from scaleqa.packages.build import BuildSettings, Mix, build, parse_target
+from scaleqa.packages.package import (
+    Block,
+    Grader,
+    Package,
+    Question,
+    StreamTurn,
+    load_packages,
+    write_packages,
+)
 from scaleqa.packages.select import subset
 
 __all__ = [
+    "Block",
     "BuildSettings",
+    "Grader",
+    "Mix",
     "Package",
-    "Query",
+    "Question",
     "StreamTurn",
     "build",
     "load_packages",

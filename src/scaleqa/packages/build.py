@@ -16,7 +16,7 @@ from scaleqa.errors import DataError
 from scaleqa.noise import Dialogue
 from scaleqa.packages.mix import blocks as mix_blocks
 from scaleqa.packages.mix import braid as mix_braid
-from scaleqa.packages.package import Block, Package, Query, StreamTurn
+from scaleqa.packages.package import Block, Package, Question, StreamTurn
 from scaleqa.packages.resume import resume
 from scaleqa.records import Record, Sequel
 from scaleqa.records.card import fingerprint
@@ -180,8 +180,8 @@ def _package(
     return Package(
         name=f"batch-{number:02d}",
         stream=tuple(stream),
-        queries=tuple(
-            _query(record, turns) for record, turns in zip(records, places, strict=False)
+        questions=tuple(
+            _question(record, turns) for record, turns in zip(records, places, strict=False)
         ),
         truth=tuple(found[: len(records)]),
         noise=tuple(found[len(records) :]),
@@ -209,9 +209,9 @@ def _fill(noise: Sequence[Dialogue], wanted: int, seed: int, batch: int) -> list
     return chosen
 
 
-def _query(record: Record, turns: Sequence[int]) -> Query:
+def _question(record: Record, turns: Sequence[int]) -> Question:
     labels = [label for label in record.stress.labels if label != record.stress.primary]
-    return Query(
+    return Question(
         id=record.id,
         question=record.question,
         options=record.options.model_dump(),

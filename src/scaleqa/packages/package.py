@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from scaleqa.errors import DataError
 from tsim import tokens
@@ -17,6 +17,8 @@ NOISE = "NOISE.jsonl"
 IDS = "selected_ids.json"
 STATS = "stats.json"
 MANIFEST = "manifest.json"
+Grader: TypeAlias = Literal["letter", "exact", "judge"]
+LETTER: Grader = "letter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,30 +31,37 @@ class StreamTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """A question about the thread.
+class Question:
+    """A question about the thread. What a data set does not have is None, or an empty tuple.
 
     Attributes:
-        id: The record's id.
+        id: Unique within the data set.
         question: What is asked.
-        options: The four options.
-        answer: The right letter.
-        evidence: Ids of the turns that decide it.
-        domain: The record's domain.
-        split: The record's split.
-        stress: The record's stress labels, the primary one first.
+        evidence: Ids of the turns that decide the answer.
+        options: The choices by letter; None where the answer is free text.
+        answer: The right answer: a letter where there are choices, a text otherwise.
+        grader: What decides whether a reply is right; see `scaleqa.judges`.
+        domain: The domain, or the data set's own type of question.
+        split: The split of the data set.
+        stress: Labels of what makes it hard, the primary one first.
         reasoning: Why the answer is right.
     """
 
     id: str
     question: str
-    options: dict[str, str]
-    answer: str
+    options: Mapping[str, str] | None = None
+    answer: str | None = None
     evidence: tuple[int, ...]
-    domain: str
-    split: str
-    stress: tuple[str, ...]
-    reasoning: str
+    domain: str | None = None
+    split: str | None = None
+    stress: tuple[str, ...] = ()
+    reasoning: str | None = None
+    grader: Grader = LETTER
+
+    @property
+    def credit(self) -> float:
+        """What guessing is worth: the share that an unanswered question is credited with."""
+        return 1 / len(self.options) if self.options else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +79,7 @@ class Package:
     Attributes:
         name: Its directory's name.
         stream: The thread.
-        queries: The questions, in the order they are asked.
+        questions: The questions, in the order they are asked.
         truth: Where each record's dialogue went.
         noise: Where each noise dialogue went.
         settings: What it was built with.
@@ -78,7 +87,7 @@ class Package:
 
     name: str
     stream: tuple[StreamTurn, ...]
-    queries: tuple[Query, ...]
+    questions: tuple[Question, ...]
     truth: tuple[Block, ...]
     noise: tuple[Block, ...]
     settings: Mapping[str, Any]
@@ -87,6 +96,13 @@ class Package:
     def dialogues(self) -> tuple[tuple[int, ...], ...]:
         """The turns of each dialogue, truth and noise alike, in the order they begin."""
         return tuple(sorted(block.turns for block in (*self.truth, *self.noise)))
+
+    @property
+    def sha256(self) -> str:
+        """Names the package by what is read and asked."""
+        said = [[turn.role, turn.text] for turn in self.stream]
+        asked = [[question.id, question.question, question.evidence] for question in self.questions]
+        return hashlib.sha256(json.dumps([said, asked]).encode()).hexdigest()
 
     @property
     def stats(self) -> dict[str, Any]:
@@ -99,7 +115,7 @@ class Package:
             "tokens": tokens.from_words(sum(words)),
             "truth_tokens": tokens.from_words(truth),
             "noise_tokens": tokens.from_words(sum(words) - truth),
-            "queries": len(self.queries),
+            "queries": len(self.questions),
             "truth_dialogues": len(self.truth),
             "noise_dialogues": len(self.noise),
         }
@@ -118,10 +134,10 @@ def write_packages(packages: Sequence[Package], out: Path) -> None:
         directory.mkdir(parents=True)
         files = {
             STREAM: _lines(asdict(turn) for turn in package.stream),
-            QUERIES: _lines(asdict(query) for query in package.queries),
+            QUERIES: _lines(_described(question) for question in package.questions),
             TRUTH: _lines(asdict(block) for block in package.truth),
             NOISE: _lines(asdict(block) for block in package.noise),
-            IDS: _document([query.id for query in package.queries]),
+            IDS: _document([question.id for question in package.questions]),
             STATS: _document(package.stats),
         }
         for name, content in files.items():
@@ -159,18 +175,29 @@ def _load(directory: Path) -> Package:
                 f"{directory / name} has sha256 {found}, the manifest says {expected}: it was "
                 "changed after it was built; build the package again"
             )
-    queries = [
-        Query(**{**row, "evidence": tuple(row["evidence"]), "stress": tuple(row["stress"])})
-        for row in _rows(contents[QUERIES])
-    ]
     return Package(
         name=manifest["name"],
         stream=tuple(StreamTurn(**row) for row in _rows(contents[STREAM])),
-        queries=tuple(queries),
+        questions=tuple(_question(row) for row in _rows(contents[QUERIES])),
         truth=_blocks(contents[TRUTH]),
         noise=_blocks(contents[NOISE]),
         settings=manifest["settings"],
     )
+
+
+def _described(question: Question) -> dict[str, Any]:
+    """What a question has; letters grade where a line does not say what does."""
+    absent = {"grader": LETTER, "stress": ()}
+    return {
+        name: value
+        for name, value in asdict(question).items()
+        if value is not None and absent.get(name) != value
+    }
+
+
+def _question(row: dict[str, Any]) -> Question:
+    stress = tuple(row.get("stress", ()))
+    return Question(**{**row, "evidence": tuple(row["evidence"]), "stress": stress})
 
 
 def _blocks(content: bytes) -> tuple[Block, ...]:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scaleqa.packages.package import Block, Package, Query, StreamTurn
+from scaleqa.packages.package import Block, Package, Question, StreamTurn
 from scaleqa.records import Sequel
 
 # Turns from the last one of a record to the first one of its sequel, at least.
@@ -43,7 +43,7 @@ def resume(package: Package, sequels: Sequence[Sequel], seed: int) -> Package:
     def moved(turns: Sequence[int]) -> tuple[int, ...]:
         return tuple(ids[_old(turn)] for turn in turns)
 
-    def asked(query: Query) -> Query:
+    def asked(query: Question) -> Question:
         sequel = own.get(query.id)
         if sequel is None:
             return replace(query, evidence=moved(query.evidence))
@@ -62,7 +62,7 @@ def resume(package: Package, sequels: Sequence[Sequel], seed: int) -> Package:
             StreamTurn(id=ids[key], role=role, text=text)
             for key, (role, text) in sorted(said.items())
         ),
-        queries=tuple(asked(query) for query in package.queries),
+        questions=tuple(asked(query) for query in package.questions),
         truth=(
             *(replace(block, turns=moved(block.turns)) for block in package.truth),
             *(Block(source=f"{name}/sequel", turns=turns) for name, turns in placed.items()),
