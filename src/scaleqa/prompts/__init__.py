@@ -7,12 +7,12 @@ from importlib import resources
 
 from scaleqa.errors import DataError
 
-PLACE = re.compile(r"\{(context|question|options)\}")
+PLACE = re.compile(r"\{(context|question|options|gold|answer)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A prompt with places for context, question and options."""
+    """A prompt with places such as `{context}`, `{question}` and `{options}`."""
 
     name: str
     text: str
@@ -22,9 +22,13 @@ class Template:
         """Names the prompt by its content."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def fill(self, *, context: str, question: str, options: str) -> str:
+    @property
+    def places(self) -> frozenset[str]:
+        """The parts that it takes."""
+        return frozenset(PLACE.findall(self.text))
+
+    def fill(self, **parts: str) -> str:
         """Puts the parts in their places; braces inside the parts stay as they are."""
-        parts = {"context": context, "question": question, "options": options}
         return PLACE.sub(lambda place: parts[place[1]], self.text)
 
 

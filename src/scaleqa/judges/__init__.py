@@ -1,0 +1,6 @@
+"""What grades a reply: the letter it names, its exact text, or a language model."""
+
+from scaleqa.judges.protocol import Judge, Task, Verdict
+from scaleqa.judges.registry import judge_names, open_judge
+
+__all__ = ["Judge", "Task", "Verdict", "judge_names", "open_judge"]

@@ -1,0 +1,37 @@
+"""Multiple choice: the letter that a reply names, read strictly."""
+
+import re
+
+from scaleqa.judges.protocol import Task, Verdict
+from scaleqa.judges.reply import rationale_of
+
+
+class LetterJudge:
+    """Compares the letter of a reply with the right one."""
+
+    identity = "letter/1"
+
+    def grade(self, task: Task, reply: str) -> Verdict:
+        """Reads the letter of one of the options and compares it."""
+        letter = letter_of(reply, "".join(task.options or ()))
+        return Verdict(answer=letter, correct=letter == task.gold, rationale=rationale_of(reply))
+
+
+def letter_of(reply: str, letters: str) -> str | None:
+    """Returns the letter in an ANSWER line, or a reply that is nothing but a letter.
+
+    Anything else is no answer, and neither are two ANSWER lines that differ.
+
+    Args:
+        reply: The reply.
+        letters: The letters to choose from, for instance `ABCD`.
+    """
+    if not letters:
+        return None
+    choice = f"([{re.escape(letters)}])"
+    lines = re.findall(rf"^\W*answer\W*\s*\(?{choice}\b", reply, flags=re.IGNORECASE | re.MULTILINE)
+    named = {match.upper() for match in lines}
+    if named:
+        return named.pop() if len(named) == 1 else None
+    bare = re.fullmatch(rf"\s*\(?{choice}\)?[.:]?\s*", reply)
+    return bare[1] if bare else None
