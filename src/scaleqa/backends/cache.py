@@ -30,6 +30,8 @@ TABLE = "replies"
 class CachedBackend:
     """A backend with a memory on disk."""
 
+    stand_in = False
+
     def __init__(self, inner: Backend, path: Path) -> None:
         """Opens the cache file, creating it if needed."""
         self.identity = inner.identity

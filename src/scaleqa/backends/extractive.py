@@ -15,6 +15,7 @@ class Extractive:
     """Chooses an option by shared words."""
 
     identity = "extractive/1"
+    stand_in = True
 
     def reply(self, request: Request) -> Reply:
         """Answers with the best-supported option; with no support at all, not."""

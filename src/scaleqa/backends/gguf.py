@@ -30,6 +30,8 @@ CONTEXT = 8192
 class Gguf:
     """Answers with the likeliest letter; chats in text."""
 
+    stand_in = False
+
     def __init__(
         self, name: str, path: Path, *, sha256: str, rationale: int = 0, context: int = CONTEXT
     ) -> None:

@@ -64,6 +64,8 @@ class Completion(BaseModel):
 class OpenAI:
     """Asks a chat model at temperature zero, patiently."""
 
+    stand_in = False
+
     def __init__(
         self,
         model: str,

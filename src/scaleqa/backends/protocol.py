@@ -14,7 +14,7 @@ class Request:
     prompt: str
     context: str
     question: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] | None
     most_tokens: int = MOST_TOKENS
 
 
@@ -37,6 +37,11 @@ class Reply:
 
 class Backend(Protocol):
     """Answers requests."""
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether no language model answers, so that answers are no result."""
+        ...
 
     @property
     def identity(self) -> str:

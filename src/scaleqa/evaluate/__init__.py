@@ -1,5 +1,7 @@
-"""Measuring systems on packages."""
+"""Measuring systems on packages: one row for each question."""
 
-from scaleqa.evaluate.retrieve import Diagnosis, diagnose
+from scaleqa.evaluate.grading import Reading
+from scaleqa.evaluate.loop import RunSettings, run_package, run_packages
+from scaleqa.evaluate.rows import Row
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["Reading", "Row", "RunSettings", "run_package", "run_packages"]

@@ -8,18 +8,24 @@ API; beside the requests lies what rows need besides the answers.
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from scaleqa.backends import Price, Reply, Request
+from scaleqa.backends import ChatModel, Price, Reply, Request
 from scaleqa.backends.openai import Completion, answer_body
 from scaleqa.errors import DataError
-from scaleqa.evaluate.loop import LoopSettings, fed_system, grade, row_path
-from scaleqa.evaluate.rows import Row, read_rows, write_rows
+from scaleqa.evaluate.feed import fed_system
+from scaleqa.evaluate.grading import Grading, Reading, graded
+from scaleqa.evaluate.loop import RunSettings, run_of
+from scaleqa.evaluate.rowfile import read_row, read_rows, row_path, write_rows, write_whole
+from scaleqa.evaluate.rows import Row
+from scaleqa.judges import Judge, open_judge
 from scaleqa.packages import Package
+from scaleqa.prompts import Template
 from tsim.embed import Embedder
 
 URL = "/v1/chat/completions"
@@ -40,10 +46,52 @@ class _Line(BaseModel):
         return bool(self.error) or self.response is None or self.response.status_code != 200
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSettings:
+    """What is exported.
+
+    Attributes:
+        systems: Names and options of the systems.
+        answer_model: The answer model, by the provider's name.
+        template: The prompt.
+        model: A language model for the systems' own use.
+        judge_model: A chat model, for questions that one grades.
+    """
+
+    systems: tuple[str, ...]
+    answer_model: str
+    template: Template
+    model: ChatModel | None = None
+    judge_model: ChatModel | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A backend that answers later, by file."""
+
+    model: str
+    stand_in = False
+
+    @property
+    def identity(self) -> str:
+        """Names the model."""
+        return f"batch:{self.model}"
+
+    def reply(self, request: Request) -> Reply:
+        """Cannot be asked at once.
+
+        Raises:
+            DataError: Always.
+        """
+        raise DataError(f"{self.identity} answers by file; see: scaleqa batch --help")
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
 def export_batch(
     packages: Sequence[Package],
-    runs: Sequence[LoopSettings],
-    model: str,
+    settings: BatchSettings,
     embedder: Embedder,
     out: Path,
     *,
@@ -53,32 +101,30 @@ def export_batch(
 
     Args:
         packages: The threads and questions.
-        runs: Systems and prompts, without write-back.
-        model: The answer model, by the provider's name.
+        settings: Systems, model and prompt.
         embedder: For the systems.
         out: The file of requests.
         progress: Called with questions done and in all.
 
     Raises:
-        DataError: The file is there already, or a run wants write-back.
+        DataError: The file is there already, or the prompt does not fit the questions.
     """
     if out.exists():
         raise DataError(f"{out} is there already; name a new file, or remove it first")
-    if any(run.writeback for run in runs):
-        raise DataError("a batch cannot write back: its answers come after the last question")
-    total = len(runs) * sum(len(package.queries) for package in packages)
-    requests: list[Row] = []
-    rows: list[Row] = []
-    for run in runs:
+    total = len(settings.systems) * sum(len(package.questions) for package in packages)
+    requests: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    for system in settings.systems:
         for package in packages:
-            for row, request in _ask_all(package, run, f"batch:{model}", embedder):
-                line = _request_line(row, answer_body(model, request))
+            for row, request in _ask_all(package, system, settings, embedder):
+                line = _request_line(row, answer_body(settings.answer_model, request))
                 requests.append(line)
-                rows.append({"custom_id": line["custom_id"], **row})
+                stored = row.model_dump(mode="json", exclude_none=True)
+                rows.append({"custom_id": line["custom_id"], "row": stored})
                 if progress:
                     progress(len(rows), total)
-    write_rows(_rows_beside(out), rows)
-    write_rows(out, requests)
+    write_whole(_rows_beside(out), _lines(rows))
+    write_whole(out, _lines(requests))
     return total
 
 
@@ -90,6 +136,7 @@ def import_batch(
     *,
     partial: bool = False,
     price: Price | None = None,
+    judge_model: ChatModel | None = None,
 ) -> list[Row]:
     """Makes rows of exported requests and their answers, and returns them.
 
@@ -100,6 +147,7 @@ def import_batch(
         embedder: Compares rationales.
         partial: Whether questions without an answer are left out rather than refused.
         price: What tokens cost, where known.
+        judge_model: A chat model, for questions that one grades.
 
     Raises:
         DataError: Answers are missing, doubled or of other requests, or `out` holds another run.
@@ -107,7 +155,7 @@ def import_batch(
     beside = _rows_beside(prompts)
     if not beside.is_file():
         raise DataError(f"{beside} is missing; it is written by: scaleqa batch export")
-    asked = {row.pop("custom_id"): row for row in read_rows(beside)}
+    asked = dict(_asked(beside))
     replies = _read_answers(answers, {*asked})
     missing = len(asked) - len(replies)
     if missing and (not partial or not replies):
@@ -116,12 +164,15 @@ def import_batch(
             "again and name that file too, or leave them out with --partial"
         )
     files: dict[Path, list[Row]] = defaultdict(list)
+    judges: dict[str, Judge] = {}
     for key, row in asked.items():
-        if key in replies:
-            path = row_path(out, row["run"]["system"], row["run"]["package"])
-            files[path].append(grade(row, replies[key], 0.0, embedder, price))
+        if key in replies and row.run.reader:
+            name = (row.run.reader.judge or "letter").partition("/")[0]
+            judge = judges.setdefault(name, open_judge(name, judge_model))
+            path = row_path(out, row.run.system, row.run.package)
+            files[path].append(graded(row, replies[key], judge, embedder, price=price))
     for path, rows in files.items():
-        if path.exists() and any(old["run"] != rows[0]["run"] for old in read_rows(path)):
+        if path.exists() and any(old.run != rows[0].run for old in read_rows(path)):
             raise DataError(f"{path} holds rows of another run; choose another --out")
     for path, rows in files.items():
         write_rows(path, rows)
@@ -132,19 +183,43 @@ def _rows_beside(prompts: Path) -> Path:
     return prompts.with_suffix(".rows.jsonl")
 
 
+def _asked(beside: Path) -> Iterator[tuple[str, Row]]:
+    """Reads what was asked; earlier versions wrote the row beside the id, not under a name."""
+    for place, text in enumerate(_text_lines(beside)):
+        line = json.loads(text)
+        key = line.pop("custom_id")
+        yield key, read_row(line.get("row", line), beside, place)
+
+
 def _ask_all(
-    package: Package, run: LoopSettings, backend: str, embedder: Embedder
+    package: Package, system: str, settings: BatchSettings, embedder: Embedder
 ) -> Iterator[tuple[Row, Request]]:
-    with fed_system(package, run, embedder) as fed:
-        for query in package.queries:
-            yield fed.ask(query, backend)
+    reading = Reading(
+        backend=Provider(model=settings.answer_model),
+        template=settings.template,
+        writeback=False,
+        judge_model=settings.judge_model,
+    )
+    grading = Grading(reading, package, embedder)
+    asking = RunSettings(system=system, reading=reading, model=settings.model)
+    run = run_of(package, asking, embedder, grading)
+    with fed_system(package, run, embedder, model=settings.model) as fed:
+        for place, question in enumerate(package.questions):
+            row, found = fed.ask(place, detail=True)
+            yield row, grading.request(question, found)
 
 
-def _request_line(row: Row, body: dict[str, Any]) -> Row:
+def _request_line(row: Row, body: dict[str, Any]) -> dict[str, Any]:
     """Writes a request; its id holds a hash, so that answers to another prompt do not fit."""
     content = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:8]
-    key = f"{row['run']['system']}/{row['run']['package']}/{row['id']}#{content}"
+    key = f"{row.run.system}/{row.run.package}/{row.id}#{content}"
     return {"custom_id": key, "method": "POST", "url": URL, "body": body}
+
+
+def _lines(values: Iterable[dict[str, Any]]) -> bytes:
+    return "".join(
+        json.dumps(value, ensure_ascii=False, sort_keys=True) + "\n" for value in values
+    ).encode()
 
 
 def _read_answers(paths: Sequence[Path], known: set[str]) -> Mapping[str, Reply]:

@@ -1,98 +1,193 @@
-"""Rows: one JSON line a question, written once, durable. Everything shown is computed from them."""
+"""Rows: one for each question that a system was asked. Every figure is computed from them.
 
-import json
-import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+A row has the question, what was retrieved and, where somebody answered, the answer. Retrieval rows
+and rows of the closed loop are the same model: without a reader, `run.reader` and `answered` are
+None. What takes much room is in `detail`, which may be left out; what differs from one run to the
+next is in `timing`, and nothing else does.
+"""
 
-from scaleqa.errors import DataError
+from collections.abc import Mapping
+from typing import Literal
 
-Row = dict[str, Any]
-# What may differ between two runs of the same thing.
-TIMES = ("retrieve_ms", "answer_ms", "cached")
+from pydantic import BaseModel, ConfigDict
 
-
-class RowFile:
-    """The rows of one system on one package."""
-
-    def __init__(self, path: Path) -> None:
-        """Opens the file; a line torn by a crash is cut off."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.path = path
-        self.rows = read_rows(path) if path.exists() else []
-        if path.exists() and path.read_bytes() != _lines(self.rows):
-            write_rows(path, self.rows)
-        self._file = path.open("a", encoding="utf-8")
-
-    def append(self, row: Row) -> None:
-        """Writes a row; it is on disk when this returns."""
-        self._file.write(_line(row))
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self.rows.append(row)
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
+VERSION: Literal[2] = 2
 
 
-def iterate(path: Path) -> Iterator[Row]:
-    """Reads rows one by one; a last line without its end was never acknowledged and is left out.
+class Stored(BaseModel):
+    """A part of a row: immutable, and strict about unknown fields."""
 
-    Lines are read as bytes: a crash may tear a character, and texts hold line separators of their
-    own, U+2028 for one.
-
-    Raises:
-        DataError: Another line is damaged.
-    """
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield json.loads(line)
-            except ValueError as error:
-                raise DataError(f"{path}, line {number} is damaged; remove the file") from error
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def read_rows(path: Path) -> list[Row]:
-    """Reads the rows of a file.
+class Reader(Stored):
+    """Who answers."""
 
-    Raises:
-        DataError: A line is damaged.
-    """
-    return list(iterate(path))
-
-
-def row_files(directory: Path) -> list[Path]:
-    """Names the files of a run, in order."""
-    return sorted(directory.rglob("*.jsonl"))
-
-
-def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Writes rows, all or none, over what was there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_bytes(_lines(rows))
-    part.replace(path)
+    backend: str
+    """Identity of the backend."""
+    prompt: str
+    """Name and hash of the prompt."""
+    writeback: bool
+    """Whether exchanges become part of the thread."""
+    stand_in: bool = False
+    """Whether no language model answers: such answers keep the loop going and are no result."""
+    judge: str | None = None
+    """Identity of what graded the answers; None in rows of version 1."""
 
 
-def all_rows(directory: Path) -> list[Row]:
-    """Reads all rows of a run.
+class Run(Stored):
+    """What a row was made with: the same for all rows of a file."""
 
-    Raises:
-        DataError: There are none.
-    """
-    rows = [row for file in row_files(directory) for row in iterate(file)]
-    if not rows:
-        raise DataError(f"{directory} holds no rows; make some with: scaleqa run")
-    return rows
+    system: str
+    """Name and options of the system."""
+    package: str
+    """Name of the package."""
+    package_sha256: str | None = None
+    """Hash of its thread and questions; None in rows of version 1."""
+    records_sha256: str | None = None
+    """Hash of the records, or of the data set's file."""
+    target: int | None = None
+    """Length of the thread as it was asked for."""
+    stream_turns: int | None = None
+    """Turns of the thread."""
+    embedder: str | None = None
+    """Identity of the embedder."""
+    model: str | None = None
+    """Identity of the language model that the system itself uses."""
+    reader: Reader | None = None
+    """Who answers; None for retrieval alone."""
+    scaleqa: str | None = None
+    """Version of this package; None in rows of version 1."""
+
+    def continues(self, other: "Run") -> bool:
+        """Tells whether rows of this run may follow rows of another one.
+
+        Whatever the other one does not say, as rows of version 1, does not count.
+        """
+        said = other.model_dump(exclude_none=True)
+        own = self.model_dump()
+        if other.reader and self.reader and other.reader.judge is None:
+            own["reader"]["judge"] = None
+            said["reader"]["judge"] = None
+        known = {name: own[name] for name in said}
+        return known == said and (own["model"], own["reader"] is None) == (
+            other.model,
+            other.reader is None,
+        )
 
 
-def _lines(rows: Iterable[Row]) -> bytes:
-    return "".join(_line(row) for row in rows).encode()
+class UnitRow(Stored):
+    """A retrieved unit."""
+
+    turns: tuple[int, ...]
+    score: float
+    label: str = ""
+    why: str = ""
 
 
-def _line(row: Row) -> str:
-    return json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n"
+class Detail(Stored):
+    """What takes much room: kept for reading one question closely."""
+
+    context: str
+    """The text handed to the reader."""
+    units: tuple[UnitRow, ...]
+    """What was retrieved, best first."""
+    shown: tuple[int, ...]
+    """Ids of the turns that are whole in the context."""
+    reply: str | None = None
+    """The reply as it came; None without a reader."""
+    rationale: str | None = None
+    """The reason that the reply gives."""
+
+
+class Answered(Stored):
+    """The answer to a question."""
+
+    answer: str | None = None
+    """The answer as read from the reply; None if it gave none."""
+    correct: bool
+    rationale_similarity: float | None = None
+    """Cosine of rationale and gold reasoning, 0 without a rationale; None without a gold one."""
+    prompt_tokens: int = 0
+    """Tokens that the provider counted in, 0 where it does not say."""
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+    """Price of these tokens, where one was given."""
+
+
+class Account(Stored):
+    """What a system read, built and kept for a package, after its last question."""
+
+    turns: int
+    """Turns of the thread."""
+    words: int
+    """Words of the thread."""
+    vectors: int
+    indexed_words: int
+    """Words of all indexed texts, copies counted."""
+    embedded_texts: int
+    """Texts that were embedded to take in the thread."""
+
+
+class Timing(Stored):
+    """What may differ between two runs of the same thing."""
+
+    date: str | None = None
+    """The day, in UTC."""
+    retrieve_ms: float
+    """Retrieving, without the embedding of texts, which is cached and shared by all systems."""
+    ingest_ms: float | None = None
+    """Taking in the thread, likewise; with the account."""
+    answer_ms: float | None = None
+    """Waiting for the reply."""
+    cached: bool = False
+    """Whether the reply was known from before."""
+
+
+class Row(Stored):
+    """One question."""
+
+    version: Literal[2] = VERSION
+    run: Run
+    id: str
+    place: int
+    """Place among the questions of the package."""
+    question: str
+    options: Mapping[str, str] | None = None
+    gold: str | None = None
+    """The right answer."""
+    domain: str | None = None
+    split: str | None = None
+    stress: tuple[str, ...] = ()
+    reasoning: str | None = None
+    evidence: tuple[int, ...]
+    """Ids of the evidence turns."""
+    evidence_texts: tuple[str, ...] = ()
+    """What they say."""
+    hit: bool
+    """Whether all evidence is in the context."""
+    recalled: bool
+    """Whether the best five units hold all evidence."""
+    together: bool | None = None
+    """Whether one unit holds all evidence; None where it is one turn."""
+    views: Mapping[str, bool] = {}
+    """Whether each view of the system leads to evidence."""
+    evidence_shown: int
+    """Evidence turns in the context."""
+    turns_shown: int
+    """Turns in the context."""
+    exchanges_shown: int = 0
+    """Those of them that are earlier exchanges."""
+    context_tokens: int
+    llm_calls: int | None = None
+    """Calls of a language model by the system itself since the row before, ingest included."""
+    answered: Answered | None = None
+    account: Account | None = None
+    """On the last row of a package."""
+    timing: Timing
+    detail: Detail | None = None
+
+    @property
+    def credit(self) -> float:
+        """What the paper gives an unanswered question: the chance of a right guess."""
+        return 1 / len(self.options) if self.options else 0.0

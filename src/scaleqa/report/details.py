@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scaleqa.evaluate.rows import Row
-from scaleqa.report.groups import Group, Key, Setting, key_of, rivals, setting_of
+from scaleqa.evaluate.rows import Answered, Row, UnitRow
+from scaleqa.figures.groups import Group, Key, Setting, key_of, rivals, setting_of
+from scaleqa.figures.scores import counts
 from scaleqa.report.svg import Track, colours, ink, strip
 
 EVIDENCE = "evidence"
@@ -51,10 +52,11 @@ def choose(groups: Sequence[Group], most: int) -> list[Question]:
     agreed: list[Question] = []
     for group in groups:
         names = rivals(group.systems) or group.systems
-        outcomes: dict[str, set[tuple[bool, bool]]] = {}
+        outcomes: dict[str, set[tuple[bool, bool | None]]] = {}
         for name in names:
             for row in group.rows[name]:
-                outcomes.setdefault(row["id"], set()).add((row["hit"], row["correct"]))
+                right = row.answered.correct if row.answered and group.setting.answers else None
+                outcomes.setdefault(row.id, set()).add((row.hit, right))
         for identity, seen in outcomes.items():
             (split if len(seen) > 1 else agreed).append((group.setting, identity))
     first = _evenly(split, most)
@@ -62,20 +64,14 @@ def choose(groups: Sequence[Group], most: int) -> list[Question]:
 
 
 def verdict(row: Row) -> str:
-    """Says in words why an answer came out right or wrong."""
-    gold = set(row["evidence"])
-    found = len(gold & set(row["shown"]))
-    parts = [_evidence_words(found, len(gold))]
-    if row["answer"] is None:
-        parts.append("gave no answer")
-    elif row["correct"]:
-        parts.append("answered rightly" if row["hit"] else "answered rightly all the same")
-    else:
-        parts.append(f"answered {row['answer']}, wrongly")
-    some, shown = row["shown_from_exchanges"], len(row["shown"])
+    """Says in words what came of a question: the evidence, and the answer where one counts."""
+    parts = [_evidence_words(row.evidence_shown, len(row.evidence))]
+    if row.answered and counts(row):
+        parts.append(_answer_words(row.answered, hit=row.hit))
+    some = row.exchanges_shown
     if some:
         verb = "was an earlier exchange" if some == 1 else "were earlier exchanges"
-        parts.append(f"{some} of {shown} turns shown {verb}")
+        parts.append(f"{some} of {row.turns_shown} turns shown {verb}")
     return "; ".join(parts)
 
 
@@ -94,7 +90,7 @@ def data(
     palette = colours(systems)
     full: dict[Question, dict[Key, Row]] = {}
     for row in whole:
-        full.setdefault((setting_of(row), row["id"]), {})[key_of(row)] = row
+        full.setdefault((setting_of(row), row.id), {})[key_of(row)] = row
     wanted = set(chosen)
     questions = []
     for number, group in enumerate(groups):
@@ -127,12 +123,20 @@ def _evidence_words(found: int, count: int) -> str:
     return f"{found or 'none'} of {count} evidence turns in context"
 
 
+def _answer_words(answered: Answered, *, hit: bool) -> str:
+    if answered.answer is None:
+        return "gave no answer"
+    if answered.correct:
+        return "answered correctly" if hit else "answered correctly all the same"
+    return f"answered {answered.answer}, which is wrong"
+
+
 def _by_question(group: Group) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for rows in group.rows.values():
         for row in rows:
-            found.setdefault(row["id"], []).append(row)
-    order = sorted(found, key=lambda one: (found[one][0]["run"]["package"], found[one][0]["place"]))
+            found.setdefault(row.id, []).append(row)
+    order = sorted(found, key=lambda one: (found[one][0].run.package, found[one][0].place))
     return {identity: found[identity] for identity in order}
 
 
@@ -142,23 +146,23 @@ def _brief(
     row = rows[0]
     return {
         "setting": number,
-        "id": row["id"],
-        "package": texts.add(row["run"]["package"]),
-        "place": row["place"],
-        "domain": texts.add(row["domain"]),
-        "stress": [texts.add(label) for label in row["stress"]],
-        "question": texts.add(row.get("question", "")),
-        "options": {k: texts.add(v) for k, v in sorted(row.get("options", {}).items())},
-        "gold": row["gold"],
-        "reasoning": texts.add(row.get("reasoning", "")),
-        "evidence": row["evidence"],
-        "said": [texts.add(text) for text in row.get("evidence_texts", ())],
+        "id": row.id,
+        "package": texts.add(row.run.package),
+        "place": row.place,
+        "domain": texts.add(row.domain or ""),
+        "stress": [texts.add(label) for label in row.stress],
+        "question": texts.add(row.question),
+        "options": {k: texts.add(v) for k, v in sorted((row.options or {}).items())},
+        "gold": row.gold or "",
+        "reasoning": texts.add(row.reasoning or ""),
+        "evidence": row.evidence,
+        "said": [texts.add(text) for text in row.evidence_texts],
         "rows": [
             [
-                systems.index(one["run"]["system"]),
-                one["answer"] or "",
-                int(one["hit"]),
-                one["context_tokens"],
+                systems.index(one.run.system),
+                one.answered.answer or "" if one.answered and counts(one) else None,
+                int(one.hit),
+                one.context_tokens,
                 texts.add(verdict(one)),
             ]
             for one in rows
@@ -171,40 +175,37 @@ def _full(rows: Sequence[Row], palette: dict[str, str], texts: Texts) -> dict[st
         "strip": _strip(rows, palette),
         "rows": [
             {
-                "context": texts.runs(row["context"]),
-                "rationale": texts.runs(row["rationale"]),
-                "thread": row.get("stream_turns"),
-                "units": [_unit(unit, texts) for unit in row["units"]],
+                "context": texts.runs(row.detail.context),
+                "rationale": texts.runs(row.detail.rationale or "" if counts(row) else ""),
+                "thread": row.run.stream_turns,
+                "units": [_unit(unit, texts) for unit in row.detail.units],
             }
             for row in rows
+            if row.detail
         ],
     }
 
 
-def _unit(unit: dict[str, Any], texts: Texts) -> list[Any]:
+def _unit(unit: UnitRow, texts: Texts) -> list[Any]:
     turns: list[int] = []
-    for turn in sorted(unit["turns"]):
+    for turn in sorted(unit.turns):
         if turns and turn == turns[-2] + turns[-1]:
             turns[-1] += 1
         else:
             turns += [turn, 1]
-    return [texts.add(unit["label"]), texts.add(unit.get("why", "")), unit["score"], turns]
+    return [texts.add(unit.label), texts.add(unit.why), unit.score, turns]
 
 
 def _strip(rows: Sequence[Row], palette: dict[str, str]) -> str:
     """Places in the thread; where rows do not tell its length, as far as anything is known."""
-    evidence = rows[0]["evidence"]
-    seen = max([*evidence, *(turn for row in rows for turn in row["shown"])]) + 1
-    thread = rows[0].get("stream_turns") or seen
+    evidence = rows[0].evidence
+    shown = {row.run.system: row.detail.shown for row in rows if row.detail}
+    seen = max([0, *evidence, *(turn for turns in shown.values() for turn in turns)]) + 1
+    thread = rows[0].run.stream_turns or seen
     length = max(thread, seen)
     tracks = [Track(label=EVIDENCE, places=tuple(evidence), colour=EVIDENCE_COLOUR)]
     tracks += [
-        Track(
-            label=row["run"]["system"],
-            places=tuple(row["shown"]),
-            colour=palette[row["run"]["system"]],
-        )
-        for row in rows
+        Track(label=name, places=turns, colour=palette[name]) for name, turns in shown.items()
     ]
     return strip(
         tracks,

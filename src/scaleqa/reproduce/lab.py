@@ -1,27 +1,21 @@
 """Where tables get their figures: packages are built, systems are run, results are kept.
 
-Everything lies under one directory and is reused: `packages/`, `results/` (retrieval, a file a
-system and package) and `rows/` (the closed loop, a line a question). A run that was stopped goes on
-with what is missing; what is there and belongs to something else is refused.
+Everything is under one directory and is reused: `packages/`, `results/` (rows of retrieval) and
+`rows/` (rows of the closed loop). A run that was stopped continues with what is missing; rows of
+another run are refused.
 """
 
-import hashlib
-import json
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from scaleqa import __version__
 from scaleqa.backends import Backend, ChatModel
 from scaleqa.errors import DataError
-from scaleqa.evaluate import Diagnosis
-from scaleqa.evaluate.loop import LoopSettings, run_packages
-from scaleqa.evaluate.retrieve import Part, QueryResult, diagnose_package, summarise
-from scaleqa.evaluate.rows import Row
+from scaleqa.evaluate import Reading, Row, RunSettings, run_packages
 from scaleqa.noise import Dialogue
 from scaleqa.packages import BuildSettings, Package, build, load_packages, subset, write_packages
 from scaleqa.prompts import template
@@ -30,9 +24,9 @@ from tsim.embed import Embedder, open_embedder
 
 SEED = 11
 ANSWER = "answer.v1"
-Report = Callable[[int, int], None]
+Advance = Callable[[int, int], None]
 Mix = Literal["blocks", "braid"]
-Progress = Callable[[str], AbstractContextManager[Report]]
+Progress = Callable[[str], AbstractContextManager[Advance]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +46,7 @@ class Threads:
     @property
     def questions(self) -> int:
         """How many questions there are."""
-        return sum(len(package.queries) for package in self.packages)
+        return sum(len(package.questions) for package in self.packages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,38 +152,27 @@ class Lab:
         return [*first, *subset(others, more, SEED)]
 
     def retrieve(
-        self, system: str, threads: Threads, *, model: str | None = None, cached: bool = True
-    ) -> Diagnosis:
+        self, system: str, threads: Threads, *, model: str | None = None, cold: bool = False
+    ) -> list[Row]:
         """Measures a system's retrieval, as far as that was not done before.
 
         Args:
             system: Name and options.
             threads: What it reads.
             model: Another embedding model than the lab's.
-            cached: Whether vectors known from before may be used; times are honest without.
+            cold: Whether every text is embedded again, so that times include the embedding.
         """
-        embedder = self.embedder(model, cached=cached)
-        folder = self.sources.out / "results" / threads.name / slug(embedder.identity)
-        folder = folder / ("known-vectors" if cached else "fresh-vectors") / slug(system)
-        paths = [folder / f"{package.name}.json" for package in threads.packages]
-        identities = [self._identity(system, package, embedder) for package in threads.packages]
-        parts = [_read(path, one) for path, one in zip(paths, identities, strict=True)]
-        missing = [number for number, part in enumerate(parts) if part is None]
-        with self._bar(system, threads) as report:
-            for done, number in enumerate(missing):
-                package = threads.packages[number]
-                part = diagnose_package(
-                    package,
-                    system,
-                    embedder,
-                    model=self.sources.helper,
-                    progress=_among(report, done, len(missing)),
-                )
-                _write(paths[number], identities[number], part)
-                parts[number] = part
-            if not missing:
-                report(len(parts), len(parts))
-        return summarise(system, [part for part in parts if part is not None])
+        embedder = self.embedder(model, cached=not cold)
+        out = self.sources.out / "results" / threads.name / slug(embedder.identity)
+        settings = RunSettings(system=system, model=self.sources.helper, detail=False, cold=cold)
+        with self._bar(system, threads) as advance:
+            return run_packages(
+                threads.packages,
+                settings,
+                embedder,
+                out / ("cold" if cold else "warm"),
+                progress=advance,
+            )
 
     def loop(
         self, system: str, threads: Threads, *, prompt: str = ANSWER, writeback: bool = True
@@ -198,36 +181,20 @@ class Lab:
         embedder, backend = self.embedder(), self.sources.backend
         way = f"{prompt}{'' if writeback else '-no-writeback'}"
         out = self.sources.out / "rows" / threads.name / slug(embedder.identity)
-        settings = LoopSettings(
-            system=system,
-            template=template(prompt),
-            writeback=writeback,
-            model=self.sources.helper,
-        )
-        with self._bar(system, threads) as report:
-            rows = run_packages(
+        reading = Reading(backend=backend, template=template(prompt), writeback=writeback)
+        settings = RunSettings(system=system, reading=reading, model=self.sources.helper)
+        with self._bar(system, threads) as advance:
+            return run_packages(
                 threads.packages,
                 settings,
-                backend,
                 embedder,
                 out / slug(backend.identity) / way,
-                progress=report,
+                progress=advance,
             )
-            report(len(rows), len(rows))
-        return rows
 
-    def _bar(self, system: str, threads: Threads) -> AbstractContextManager[Report]:
+    def _bar(self, system: str, threads: Threads) -> AbstractContextManager[Advance]:
         self._step += 1
         return self.sources.progress(f"{self._step}/{self._steps} {system}, {threads.name}")
-
-    def _identity(self, system: str, package: Package, embedder: Embedder) -> dict[str, Any]:
-        return {
-            "version": __version__,
-            "system": system,
-            "package": _digest(package),
-            "embedder": embedder.identity,
-            "model": self.sources.helper.identity if self.sources.helper else None,
-        }
 
 
 def length(target: int) -> str:
@@ -242,11 +209,6 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w.=-]+", "_", name)
 
 
-def _among(report: Report, before: int, parts: int) -> Report:
-    """Shows a part's progress as that of all parts, which are about equally long."""
-    return lambda done, total: report(before * total + done, parts * total)
-
-
 def _keep(made: Sequence[Package], directory: Path) -> None:
     """Writes packages all or none, or checks that those that are there are the same."""
     if not directory.exists():
@@ -259,34 +221,3 @@ def _keep(made: Sequence[Package], directory: Path) -> None:
         raise DataError(
             f"{directory} holds packages of other records, noise or settings; choose another --out"
         )
-
-
-def _digest(package: Package) -> str:
-    content = [[turn.role, turn.text] for turn in package.stream]
-    asked = [[query.id, query.question, query.evidence] for query in package.queries]
-    return hashlib.sha256(json.dumps([content, asked]).encode()).hexdigest()
-
-
-def _write(path: Path, identity: Mapping[str, Any], part: Part) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".part")
-    unfinished.write_text(json.dumps({"run": identity, "part": asdict(part)}), encoding="utf-8")
-    unfinished.replace(path)
-
-
-def _read(path: Path, identity: Mapping[str, Any]) -> Part | None:
-    if not path.exists():
-        return None
-    try:
-        kept = json.loads(path.read_text("utf-8"))
-        run, part = kept["run"], kept["part"]
-        results = [QueryResult(**result) for result in part.pop("results")]
-        found = Part(results=results, **part)
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is damaged; remove it") from error
-    if run != identity:
-        raise DataError(
-            f"{path} holds results of another run (version, package, embedder or chat model "
-            "differ); choose another --out"
-        )
-    return found

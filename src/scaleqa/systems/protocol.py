@@ -21,7 +21,7 @@ class Asked:
 
     id: str
     question: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

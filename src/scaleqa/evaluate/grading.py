@@ -1,0 +1,135 @@
+"""Reading and grading: from a question to a request, from a reply to an answer in its row."""
+
+from dataclasses import dataclass
+
+from scaleqa.backends import Backend, ChatModel, Price, Reply, Request
+from scaleqa.errors import DataError
+from scaleqa.evaluate.rows import Answered, Row
+from scaleqa.judges import Judge, Task, open_judge
+from scaleqa.packages import Package, Question
+from scaleqa.prompts import Template
+from scaleqa.systems import Retrieved
+from tsim.embed import Embedder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How questions are answered.
+
+    Attributes:
+        backend: What answers.
+        template: The prompt.
+        writeback: Whether exchanges become part of the thread.
+        price: What the backend's tokens cost, where known.
+        judge_model: A chat model, for questions that one grades.
+    """
+
+    backend: Backend
+    template: Template
+    writeback: bool = True
+    price: Price | None = None
+    judge_model: ChatModel | None = None
+
+
+class Grading:
+    """Makes requests of questions, and answers of replies."""
+
+    def __init__(self, reading: Reading, package: Package, embedder: Embedder) -> None:
+        """Opens the judge of the package's questions.
+
+        Raises:
+            DataError: The prompt does not fit the questions, or they cannot be graded.
+        """
+        graders = sorted({question.grader for question in package.questions})
+        if len(graders) != 1:
+            raise DataError(
+                f"the questions of {package.name} are graded in {len(graders)} ways "
+                f"({', '.join(graders)}); a package has one"
+            )
+        self.reading = reading
+        self.judge: Judge = open_judge(graders[0], reading.judge_model)
+        self._embedder = embedder
+        choices = "options" in reading.template.places
+        for question in package.questions:
+            if (question.options is not None) != choices:
+                has, wants = ("has", "does not ask for") if not choices else ("has no", "asks for")
+                raise DataError(
+                    f"question {question.id} {has} options, and prompt {reading.template.name} "
+                    f"{wants} them; choose answer.v1 for questions with options, free-answer.v1 "
+                    "for others"
+                )
+            if question.answer is None:
+                raise DataError(
+                    f"question {question.id} has no right answer to grade by; measure retrieval "
+                    "alone with: scaleqa retrieve"
+                )
+
+    def request(self, question: Question, found: Retrieved) -> Request:
+        """Puts question and context into the prompt."""
+        parts = {"context": found.context, "question": question.question}
+        if question.options is not None:
+            parts["options"] = written_options(question)
+        return Request(
+            prompt=self.reading.template.fill(**parts),
+            context=found.context,
+            question=question.question,
+            options=question.options,
+        )
+
+    def graded(self, asked: Row, reply: Reply, seconds: float = 0.0) -> Row:
+        """Returns the row with the answer."""
+        price = self.reading.price
+        return graded(asked, reply, self.judge, self._embedder, price=price, seconds=seconds)
+
+
+def graded(
+    asked: Row,
+    reply: Reply,
+    judge: Judge,
+    embedder: Embedder,
+    *,
+    price: Price | None = None,
+    seconds: float = 0.0,
+) -> Row:
+    """Returns the whole row: what was asked, with the answer and what it took.
+
+    Args:
+        asked: The row without an answer.
+        reply: The backend's reply.
+        judge: Grades it.
+        embedder: Compares the rationale with the gold reasoning.
+        price: What tokens cost, where known.
+        seconds: How long the reply took.
+    """
+    task = Task(question=asked.question, gold=asked.gold or "", options=asked.options)
+    verdict = judge.grade(task, reply.text)
+    answered = Answered(
+        answer=verdict.answer,
+        correct=verdict.correct,
+        rationale_similarity=_similarity(embedder, verdict.rationale, asked.reasoning),
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+        cost_usd=price.of(reply) if price else None,
+    )
+    timing = asked.timing.model_copy(
+        update={"answer_ms": round(1000 * seconds, 3), "cached": reply.cached}
+    )
+    update: dict[str, object] = {"answered": answered, "timing": timing}
+    if asked.detail:
+        said = {"reply": reply.text, "rationale": verdict.rationale}
+        update["detail"] = asked.detail.model_copy(update=said)
+    return asked.model_copy(update=update)
+
+
+def _similarity(embedder: Embedder, rationale: str, reasoning: str | None) -> float | None:
+    if reasoning is None:
+        return None
+    if not rationale.strip() or not reasoning.strip():
+        return 0.0
+    said, gold = embedder.embed([rationale, reasoning])
+    return round(float(said.astype("float64") @ gold.astype("float64")), 6)
+
+
+def written_options(question: Question) -> str:
+    """Writes the options of a question, one per line."""
+    return "\n".join(f"{letter}) {option}" for letter, option in (question.options or {}).items())

@@ -1,0 +1,156 @@
+"""Files of rows: one JSON line each, written once, synced, resumable."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from scaleqa.errors import DataError
+from scaleqa.evaluate.former import upgraded
+from scaleqa.evaluate.rows import Row
+
+
+class RowFile:
+    """The rows of one system on one package, on disk or, without a path, in memory alone."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Opens the file; a line torn by a crash is removed, earlier versions are rewritten."""
+        self.path = path
+        self.rows: list[Row] = []
+        self._file = None
+        if path is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            self.rows = read_rows(path)
+            if path.read_bytes() != _lines(self.rows):
+                write_rows(path, self.rows)
+        self._file = path.open("a", encoding="utf-8")
+
+    def append(self, row: Row) -> None:
+        """Writes a row; it is on disk when this returns."""
+        if self._file:
+            self._file.write(_line(row))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self.rows.append(row)
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file:
+            self._file.close()
+
+
+def row_path(out: Path, system: str, package: str) -> Path:
+    """Returns the file for the rows of a system on a package."""
+    return out / re.sub(r"[^\w.=-]+", "_", system) / f"{package}.jsonl"
+
+
+def iterate(path: Path, *, detail: bool = True) -> Iterator[Row]:
+    """Reads rows one by one; a last line without its end was never acknowledged and is left out.
+
+    Lines are read as bytes: a crash may tear a character, and texts hold line separators of their
+    own, U+2028 for one.
+
+    Args:
+        path: The file.
+        detail: Whether to keep what takes much room.
+
+    Raises:
+        DataError: A line is damaged, or no row.
+    """
+    with path.open("rb") as file:
+        for place, line in enumerate(file):
+            if not line.endswith(b"\n"):
+                return
+            yield read_row(_loaded(line, path, place), path, place, detail=detail)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Reads the rows of a file.
+
+    Raises:
+        DataError: A line is damaged, or no row.
+    """
+    return list(iterate(path))
+
+
+def row_files(directory: Path) -> list[Path]:
+    """Names the files of a run, in order."""
+    return sorted(directory.rglob("*.jsonl"))
+
+
+def all_rows(directory: Path, *, detail: bool = True) -> list[Row]:
+    """Reads all rows of a run.
+
+    Raises:
+        DataError: There are none, or a file holds something else.
+    """
+    rows = [row for file in row_files(directory) for row in iterate(file, detail=detail)]
+    if not rows:
+        raise DataError(f"{directory} holds no rows; make some with: scaleqa run")
+    return rows
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Writes rows, all or none, over what was there."""
+    write_whole(path, _lines(rows))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file, all or nothing, over what was there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_bytes(content)
+    part.replace(path)
+
+
+def read_row(found: Any, path: Path, place: int, *, detail: bool = True) -> Row:
+    """Reads a row of any version.
+
+    Args:
+        found: What a line of JSON holds.
+        path: Its file, for messages.
+        place: The place of the line.
+        detail: Whether to keep what takes much room.
+
+    Raises:
+        DataError: It is no row.
+    """
+    try:
+        known = upgraded({"place": place, **found})
+        if not detail:
+            known = {**known, "detail": None}
+        return Row.model_validate(known)
+    except (KeyError, TypeError, AttributeError, ValidationError) as error:
+        raise DataError(
+            f"{path}, line {place + 1} is no row of scaleqa run or scaleqa retrieve "
+            f"({_first(error)}); name the directory that was given as --out"
+        ) from error
+
+
+def _loaded(line: bytes, path: Path, place: int) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise DataError(f"{path}, line {place + 1} is damaged; remove the file") from error
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        problem = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, problem['loc'])) or 'the line'}: {problem['msg']}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _lines(rows: Iterable[Row]) -> bytes:
+    return "".join(_line(row) for row in rows).encode()
+
+
+def _line(row: Row) -> str:
+    content = row.model_dump(mode="json", exclude_none=True)
+    return json.dumps(content, ensure_ascii=False, sort_keys=True) + "\n"
