@@ -1,16 +1,12 @@
-"""Rows by what they may be compared with: the same questions, length, backend and prompt."""
+"""Rows by what they may be compared with: the same questions, length, reader and prompt."""
 
-from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from scaleqa.errors import DataError
-from scaleqa.evaluate.rows import Row, iterate, row_files
+from scaleqa.evaluate.rows import Row
 
-# What is long and needed for few questions only; it is read again for those.
-HEAVY = ("context", "raw", "rationale", "units")
 # Told the truth, or nothing at all: they bound the others and count for no disagreement.
 BOUNDS = ("oracle", "zero_shot")
 FIRST = ("tsim", "tsim_official")
@@ -27,20 +23,27 @@ class Setting:
     """What systems must share to be compared.
 
     Attributes:
-        target: Length of the threads in benchmark tokens; None where rows do not tell.
-        backend: What answered.
-        embedder: What embedded; None where rows do not tell.
-        prompt: The prompt's name and hash.
+        target: Length of the threads in benchmark tokens; None where rows do not say.
+        backend: What answered; None for retrieval alone.
+        embedder: What embedded; None where rows do not say.
+        prompt: The prompt's name and hash; None for retrieval alone.
         writeback: Whether exchanges became part of the thread.
-        records: Hash of the records.
+        records: Hash of the records; None where rows do not say.
+        stand_in: Whether no language model answered.
     """
 
     target: int | None
-    backend: str
-    embedder: str | None
-    prompt: str
-    writeback: bool
-    records: str
+    backend: str | None = None
+    embedder: str | None = None
+    prompt: str | None = None
+    writeback: bool = False
+    records: str | None = None
+    stand_in: bool = False
+
+    @property
+    def answers(self) -> bool:
+        """Whether answers count as results: a language model gave them."""
+        return self.backend is not None and not self.stand_in
 
     @property
     def length(self) -> str:
@@ -69,12 +72,12 @@ class Group:
     @property
     def questions(self) -> int:
         """How many different questions were asked."""
-        return len({row["id"] for rows in self.rows.values() for row in rows})
+        return len({row.id for rows in self.rows.values() for row in rows})
 
     @property
     def packages(self) -> list[str]:
         """Names of the packages."""
-        return sorted({row["run"]["package"] for rows in self.rows.values() for row in rows})
+        return sorted({row.run.package for rows in self.rows.values() for row in rows})
 
 
 def length_name(target: int | None) -> str:
@@ -88,47 +91,25 @@ def length_name(target: int | None) -> str:
 
 def setting_of(row: Row) -> Setting:
     """Tells a row's setting."""
-    run = row["run"]
+    run, reader = row.run, row.run.reader
     return Setting(
-        target=row.get("target"),
-        backend=run["backend"],
-        embedder=row.get("embedder"),
-        prompt=run["prompt"],
-        writeback=run["writeback"],
-        records=run.get("records_sha256", ""),
+        target=run.target,
+        backend=reader.backend if reader else None,
+        embedder=run.embedder,
+        prompt=reader.prompt if reader else None,
+        writeback=reader.writeback if reader else False,
+        records=run.records_sha256,
+        stand_in=reader.stand_in if reader else False,
     )
 
 
 def key_of(row: Row) -> Key:
     """Names a row within its setting."""
-    return row["run"]["system"], row["run"]["package"], row["id"]
-
-
-def read_light(directory: Path) -> list[Row]:
-    """Reads all rows without what is long, each with its place among its package's questions.
-
-    Raises:
-        DataError: There are no rows, or a file holds something else.
-    """
-    rows = []
-    for file in row_files(directory):
-        for place, row in enumerate(iterate(file)):
-            rows.append(_light(_checked(row, file, directory), place))
-    if not rows:
-        raise DataError(f"{directory} holds no rows; make some with: scaleqa run")
-    return rows
-
-
-def read_whole(directory: Path, wanted: Callable[[Row], bool]) -> Iterator[Row]:
-    """Reads some rows again, with everything."""
-    for file in row_files(directory):
-        for place, row in enumerate(iterate(file)):
-            if wanted(row):
-                yield {**row, "place": place}
+    return row.run.system, row.run.package, row.id
 
 
 def group(rows: Iterable[Row]) -> list[Group]:
-    """Groups rows by setting: long threads first, models before the reader without one.
+    """Groups rows by setting: long threads first, readers with a model before others.
 
     Raises:
         DataError: A question has two rows of one system in one setting.
@@ -138,9 +119,10 @@ def group(rows: Iterable[Row]) -> list[Group]:
     for row in rows:
         setting, key = setting_of(row), key_of(row)
         if (setting, key) in seen:
+            by = f" with {setting.backend}" if setting.backend else ""
             raise DataError(
-                f"{key[0]} has two rows for {key[2]} at {setting.length} with {setting.backend}; "
-                "name a directory that holds one run of it"
+                f"{key[0]} has two rows for {key[2]} at {setting.length}{by}; name a directory "
+                "that holds one run of it"
             )
         seen.add((setting, key))
         found[setting][key[0]].append(row)
@@ -170,31 +152,17 @@ def rivals(systems: Sequence[str]) -> list[str]:
     return [name for name in systems if name.partition(":")[0] not in BOUNDS]
 
 
-def _checked(row: object, file: Path, directory: Path) -> Row:
-    if isinstance(row, dict) and isinstance(row.get("run"), dict) and "hit" in row:
-        return row
-    place = directory / "rows"
-    hint = f"try {place}" if place.is_dir() else "name the directory given to scaleqa run --out"
-    raise DataError(f"{file} holds lines that are no rows of a run; {hint}")
-
-
-def _light(row: Row, place: int) -> Row:
-    light = {name: value for name, value in row.items() if name not in HEAVY}
-    # A thread of thousands of turns may be shown whole, thousands of times.
-    return {**light, "shown": array("I", row["shown"]), "place": place}
-
-
 def _sorted(rows: list[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: (row["run"]["package"], row["place"]))
+    return sorted(rows, key=lambda row: (row.run.package, row.place))
 
 
 def _rank(setting: Setting) -> tuple[int, bool, str, str, str, bool, str]:
     return (
         -(setting.target if setting.target is not None else -1),
-        setting.backend.startswith("extractive"),
-        setting.backend,
+        not setting.answers,
+        setting.backend or "",
         setting.embedder or "",
-        setting.prompt,
+        setting.prompt or "",
         not setting.writeback,
-        setting.records,
+        setting.records or "",
     )

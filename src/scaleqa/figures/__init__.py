@@ -1,0 +1,1 @@
+"""Pure: from rows to numbers with their intervals."""

@@ -1,0 +1,87 @@
+"""Two systems on the same questions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from scaleqa.errors import DataError
+from scaleqa.evaluate.rows import Row
+from scaleqa.figures.scores import counts
+from scaleqa.stats import Difference, mcnemar, paired_bootstrap
+
+SEED = 7
+# What may be compared: each measure of a row that has it.
+MEASURES: Mapping[str, Callable[[Row], bool]] = {
+    "correct": lambda row: bool(row.answered and row.answered.correct),
+    "hit": lambda row: row.hit,
+    "recalled": lambda row: row.recalled,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One measure of two systems.
+
+    Attributes:
+        measure: `correct`, `hit` or `recalled`.
+        first: The first system's share.
+        second: The second's.
+        difference: First less second, with its paired interval.
+        mcnemar_p: Exact two-sided p-value.
+    """
+
+    measure: str
+    first: float
+    second: float
+    difference: Difference
+    mcnemar_p: float
+
+
+def compare(rows: Sequence[Row], first: str, second: str) -> tuple[int, list[Compared]]:
+    """Compares two systems on the questions both were asked.
+
+    Answers are compared where language models gave them, units where nobody answered.
+
+    Returns:
+        The number of questions, and a comparison for each measure.
+
+    Raises:
+        DataError: One of them has no rows, has two for a question, or they share no question.
+    """
+    sides = [_own(rows, name) for name in (first, second)]
+    ids = sorted({*sides[0]} & {*sides[1]})
+    if not ids:
+        raise DataError(f"{first} and {second} have no question in common")
+    pairs = [(sides[0][i], sides[1][i]) for i in ids]
+    answered = all(counts(row) for pair in pairs for row in pair)
+    alone = all(row.run.reader is None for pair in pairs for row in pair)
+    wanted = {"hit": True, "correct": answered, "recalled": alone}
+    return len(ids), [compared(measure, pairs) for measure in MEASURES if wanted[measure]]
+
+
+def compared(measure: str, pairs: Sequence[tuple[Row, Row]]) -> Compared:
+    """Compares one measure of paired rows."""
+    read = MEASURES[measure]
+    one, two = [read(a) for a, _ in pairs], [read(b) for _, b in pairs]
+    return Compared(
+        measure=measure,
+        first=sum(one) / len(one),
+        second=sum(two) / len(two),
+        difference=paired_bootstrap(one, two, seed=SEED),
+        mcnemar_p=mcnemar(one, two),
+    )
+
+
+def _own(rows: Sequence[Row], name: str) -> dict[str, Row]:
+    own: dict[str, Row] = {}
+    for row in rows:
+        if row.run.system == name:
+            if row.id in own:
+                raise DataError(
+                    f"{name} has two rows for {row.id}; name a directory that holds one length, "
+                    "backend and prompt"
+                )
+            own[row.id] = row
+    if not own:
+        names = sorted({row.run.system for row in rows})
+        raise DataError(f"no rows of {name!r}; there are {', '.join(names)}")
+    return own
