@@ -9,23 +9,24 @@ import gzip
 import hashlib
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.errors import DataError
-from scaleqa.packages import Package, Query, StreamTurn
-from scaleqa.packages.package import Block
+from scaleqa.packages import Block, Package, Question, StreamTurn, parse_target
 from tsim import tokens
 
 # How the release marks a question that its history does not answer.
 ABSTENTION = "_abs"
+NAME = "longmemeval"
 GZIP = b"\x1f\x8b"
 
 
-class Turn(BaseModel):
+class PublishedTurn(BaseModel):
     """A turn as published."""
 
     model_config = ConfigDict(frozen=True)
@@ -35,21 +36,22 @@ class Turn(BaseModel):
     has_answer: bool = False
 
 
-class Question(BaseModel):
-    """A question as published, as far as retrieval needs it."""
+class PublishedQuestion(BaseModel):
+    """A question as published, as far as it is used."""
 
     model_config = ConfigDict(frozen=True)
 
     question_id: str = Field(min_length=1)
     question_type: str
     question: str = Field(min_length=1)
+    answer: str | int | float | None = None
     haystack_dates: list[str]
     haystack_session_ids: list[str]
-    haystack_sessions: list[list[Turn]]
+    haystack_sessions: list[list[PublishedTurn]]
     answer_session_ids: list[str]
 
     @model_validator(mode="after")
-    def _aligned(self) -> "Question":
+    def _aligned(self) -> "PublishedQuestion":
         counts = {
             len(self.haystack_sessions),
             len(self.haystack_dates),
@@ -75,7 +77,7 @@ class Release:
         oracle: Whether histories hold the sessions with the evidence and nothing else.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[PublishedQuestion, ...]
     sha256: str
     oracle: bool
 
@@ -90,12 +92,12 @@ class Chosen:
         unmarked: Left out, since no turn is marked.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[PublishedQuestion, ...]
     abstentions: int
     unmarked: int
 
 
-Session: TypeAlias = Sequence[Turn]
+Session: TypeAlias = Sequence[PublishedTurn]
 
 
 def load_release(path: Path) -> Release:
@@ -113,7 +115,7 @@ def load_release(path: Path) -> Release:
         ) from None
     try:
         plain = gzip.decompress(content) if content.startswith(GZIP) else content
-        questions = TypeAdapter(tuple[Question, ...]).validate_json(plain)
+        questions = TypeAdapter(tuple[PublishedQuestion, ...]).validate_json(plain)
     except (ValidationError, gzip.BadGzipFile, EOFError) as error:
         raise DataError(f"{path} is not LongMemEval as published: {_first(error)}") from None
     names = [question.question_id for question in questions]
@@ -125,7 +127,7 @@ def load_release(path: Path) -> Release:
     return Release(questions=questions, sha256=hashlib.sha256(plain).hexdigest(), oracle=oracle)
 
 
-def choose(questions: Sequence[Question], count: int | None, seed: int) -> Chosen:
+def choose(questions: Sequence[PublishedQuestion], count: int | None, seed: int) -> Chosen:
     """Leaves out what cannot be measured, and draws `count` of the rest where it is given.
 
     Raises:
@@ -151,7 +153,7 @@ def choose(questions: Sequence[Question], count: int | None, seed: int) -> Chose
 
 
 def compile_threads(
-    release: Release, questions: Iterable[Question], *, target: int, seed: int
+    release: Release, questions: Iterable[PublishedQuestion], *, target: int, seed: int
 ) -> list[Package]:
     """Makes a thread of each question.
 
@@ -174,13 +176,19 @@ def compile_threads(
         else:
             named = zip(question.haystack_session_ids, question.haystack_sessions, strict=True)
             sessions = list(named)
-        settings = {"target": target if release.oracle else None, "seed": seed}
+        settings = {
+            "dataset": NAME,
+            "form": "oracle" if release.oracle else "histories",
+            "target": target if release.oracle else None,
+            "seed": seed,
+            "records_sha256": release.sha256,
+        }
         packages.append(_package(question, sessions, settings))
     return packages
 
 
 def _compiled(
-    question: Question, pool: Mapping[str, tuple[str, Session]], target: int, seed: int
+    question: PublishedQuestion, pool: Mapping[str, tuple[str, Session]], target: int, seed: int
 ) -> list[tuple[str, Session]]:
     """Spreads a question's sessions, in the order of their dates, among those of others."""
     rng = random.Random(f"{seed}:{question.question_id}")
@@ -208,7 +216,7 @@ def _compiled(
     return [next(mine if n in places else theirs) for n in range(len(own) + len(fill))]
 
 
-def _pool(questions: Iterable[Question]) -> dict[str, tuple[str, Session]]:
+def _pool(questions: Iterable[PublishedQuestion]) -> dict[str, tuple[str, Session]]:
     """Returns every session once, whatever ids it has, in the order of ids."""
     named = (
         (name, session)
@@ -224,7 +232,9 @@ def _pool(questions: Iterable[Question]) -> dict[str, tuple[str, Session]]:
 
 
 def _package(
-    question: Question, sessions: Sequence[tuple[str, Session]], settings: Mapping[str, object]
+    question: PublishedQuestion,
+    sessions: Sequence[tuple[str, Session]],
+    settings: Mapping[str, object],
 ) -> Package:
     stream: list[StreamTurn] = []
     evidence: list[int] = []
@@ -242,21 +252,18 @@ def _package(
             stream.append(StreamTurn(id=len(stream), role=role, text=turn.content))
         block = Block(source=name, turns=tuple(range(first, len(stream))))
         (own if name in mine else others).append(block)
-    query = Query(
+    asked = Question(
         id=question.question_id,
         question=question.question,
-        options={},
-        answer="",
+        answer=None if question.answer is None else str(question.answer),
         evidence=tuple(evidence),
         domain=question.question_type,
-        split="",
-        stress=(),
-        reasoning="",
+        grader="judge",
     )
     return Package(
         name=question.question_id,
         stream=tuple(stream),
-        queries=(query,),
+        questions=(asked,),
         truth=tuple(own),
         noise=tuple(others),
         settings=settings,
@@ -283,3 +290,52 @@ def _first(error: Exception) -> str:
         place = ".".join(str(part) for part in one["loc"])
         return f"{place or 'the file'}: {one['msg']} ({error.error_count()} problems in all)"
     return str(error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongMemEvalOptions:
+    """Which questions, and how histories are compiled."""
+
+    file: Annotated[str, Field(description="The published file, plain or .gz.")]
+    target: Annotated[
+        str, Field(description="Tokens of a history compiled from the oracle form.")
+    ] = "115k"
+    subset: Annotated[
+        int | None, Field(ge=1, description="Only so many questions, drawn by the seed; nested.")
+    ] = None
+    seed: Annotated[int, Field(description="Draws questions and other sessions.")] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongMemEval:
+    """One flat thread for each question that has marked evidence."""
+
+    options: LongMemEvalOptions
+    name: str = NAME
+
+    def threads(self) -> list[Package]:
+        """Compiles the threads.
+
+        Raises:
+            DataError: The file cannot be used, or there are too few sessions for the target.
+        """
+        given = self.options
+        release = load_release(Path(given.file))
+        chosen = choose(release.questions, given.subset, given.seed)
+        packages = compile_threads(
+            release, chosen.questions, target=parse_target(given.target), seed=given.seed
+        )
+        left_out = {"abstentions": chosen.abstentions, "unmarked": chosen.unmarked}
+        return [
+            replace(package, settings={**package.settings, "left_out": left_out})
+            for package in packages
+        ]
+
+
+DATASET = DataSetDeclaration(
+    name=NAME,
+    summary="LongMemEval as published, one flat thread per question",
+    options=LongMemEvalOptions,
+    make=lambda options: LongMemEval(options=options),
+    example="longmemeval:file=longmemeval_oracle.json.gz,subset=60",
+)

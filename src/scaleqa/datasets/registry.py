@@ -1,0 +1,60 @@
+"""Data sets by name: the benchmark's own and others' are found the same way."""
+
+from pathlib import Path
+from typing import Any
+
+from scaleqa import plugins
+from scaleqa.datasets.protocol import DataSet, DataSetDeclaration
+from scaleqa.errors import DataError
+from scaleqa.packages import Package, load_packages
+from scaleqa.specs import Spec
+
+GROUP = "scaleqa.datasets"
+
+
+def dataset_names() -> list[str]:
+    """Names all registered data sets."""
+    return [*plugins.points(GROUP)]
+
+
+def find_dataset(name: str) -> DataSetDeclaration[Any]:
+    """Returns the data set of a name, or of `FILE.py:ATTRIBUTE`.
+
+    Raises:
+        DataError: There is no such data set, or it cannot be loaded.
+    """
+    found = plugins.load(GROUP, name, "data set")
+    if not isinstance(found, DataSetDeclaration):
+        raise DataError(f"data set {name!r} is {found!r}; expected a DataSetDeclaration")
+    return found
+
+
+def open_dataset(spec: str) -> DataSet:
+    """Opens a data set from `name` or `name:key=value,key=value`.
+
+    Raises:
+        DataError: There is no such data set, or an option is malformed.
+    """
+    parsed = Spec.parse(spec)
+    return find_dataset(parsed.name).open(parsed.options)
+
+
+def open_threads(where: str) -> list[Package]:
+    """Reads packages from a directory, or makes those of a data set.
+
+    Args:
+        where: A package, a directory of packages, or a data set: `name:key=value,key=value`.
+
+    Raises:
+        DataError: There is neither, or the packages cannot be used.
+    """
+    path = Path(where)
+    name = where.partition(":")[0]
+    if path.exists() or (name not in dataset_names() and ".py:" not in where):
+        if not path.exists():
+            raise DataError(
+                f"{where} is neither a directory of packages nor a data set "
+                f"({', '.join(dataset_names())}); make packages with: scaleqa build --out {where}"
+            )
+        return load_packages(path)
+    return open_dataset(where).threads()
