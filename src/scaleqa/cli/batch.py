@@ -1,5 +1,6 @@
 """`scaleqa batch`: answers by a provider's batch API."""
 
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -7,13 +8,20 @@ from typing import Annotated
 import typer
 
 from scaleqa.backends import open_chat, read_price
-from scaleqa.cli.run import Assist, Price, print_scores
-from scaleqa.evaluate.batch import export_batch, import_batch
-from scaleqa.evaluate.loop import LoopSettings
-from scaleqa.evaluate.metrics import score
-from scaleqa.packages import load_packages
-from scaleqa.prompts import template
-from scaleqa.systems import split_specs
+from scaleqa.cli.arguments import (
+    Assist,
+    EmbeddingModel,
+    JudgeModel,
+    Price,
+    Prompt,
+    Systems,
+    Threads,
+)
+from scaleqa.cli.run import chosen_template, print_scores
+from scaleqa.datasets import open_threads
+from scaleqa.evaluate.batch import BatchSettings, export_batch, import_batch
+from scaleqa.figures.scores import score
+from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
@@ -22,36 +30,36 @@ app = typer.Typer(no_args_is_help=True, help="Answers by batch, without write-ba
 
 @app.command("export")
 def export(
-    packages: Annotated[Path, typer.Argument(help="A package, or a directory of packages.")],
+    threads: Threads,
     out: Annotated[Path, typer.Option(help="The file of requests to write.")],
     answer_model: Annotated[str, typer.Option(help="The provider's name of the answer model.")],
-    system: Annotated[str, typer.Option(help="Systems, by commas.")] = "tsim,standard_rag",
-    prompt: Annotated[str, typer.Option(help="The prompt's name.")] = "answer.v1",
-    model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
+    system: Systems = "tsim,standard_rag",
+    prompt: Prompt = None,
+    model: EmbeddingModel = None,
     assist: Assist = None,
+    judge: JudgeModel = None,
     as_json: AsJson = False,
 ) -> None:
     """Retrieve for every question and write the requests for OpenAI's batch API.
 
     Example: scaleqa batch export packages/16k --answer-model gpt-4o-mini --out batch/prompts.jsonl
     """
-    loaded = load_packages(packages)
+    loaded = open_threads(threads)
     embedder = open_embedder(model, cached=True)
-    helper = open_chat(assist) if assist else None
-    runs = [
-        LoopSettings(system=spec, template=template(prompt), writeback=False, model=helper)
-        for spec in split_specs(system)
-    ]
-    try:
-        with progress_bar("requests") as report:
-            count = export_batch(loaded, runs, answer_model, embedder, out, progress=report)
-    finally:
-        if helper:
-            helper.close()
+    with ExitStack() as stack:
+        settings = BatchSettings(
+            systems=tuple(split_specs(system)),
+            answer_model=answer_model,
+            template=chosen_template(prompt, loaded),
+            model=stack.enter_context(closing(open_chat(assist))) if assist else None,
+            judge_model=stack.enter_context(closing(open_chat(judge))) if judge else None,
+        )
+        with progress_bar("requests") as advance:
+            count = export_batch(loaded, settings, embedder, out, progress=advance)
     if as_json:
         print_json({"path": str(out), "requests": count})
     else:
-        print(f"wrote {count} requests to {out}; keep the file beside it for the import")
+        print(f"Wrote {count} requests to {out}; keep the file beside it for the import.")
 
 
 @app.command("import")
@@ -61,7 +69,8 @@ def import_(
     out: Annotated[Path, typer.Option(help="Directory for the rows.")],
     partial: Annotated[bool, typer.Option(help="Leave out what has no answer.")] = False,
     price: Price = None,
-    model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
+    model: EmbeddingModel = None,
+    judge: JudgeModel = None,
     as_json: AsJson = False,
 ) -> None:
     """Make rows of exported requests and their answers.
@@ -70,11 +79,13 @@ def import_(
     """
     cost = read_price(price) if price else None
     embedder = open_embedder(model, cached=True)
-    rows = import_batch(prompts, answers, out, embedder, partial=partial, price=cost)
-    systems = list(dict.fromkeys(row["run"]["system"] for row in rows))
-    results = {
-        name: score([row for row in rows if row["run"]["system"] == name]) for name in systems
-    }
+    with ExitStack() as stack:
+        grader = stack.enter_context(closing(open_chat(judge))) if judge else None
+        rows = import_batch(
+            prompts, answers, out, embedder, partial=partial, price=cost, judge_model=grader
+        )
+    systems = list(dict.fromkeys(row.run.system for row in rows))
+    results = {name: score([row for row in rows if row.run.system == name]) for name in systems}
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
     else:

@@ -1,17 +1,20 @@
-"""`scaleqa build`: packages from records and noise."""
+"""`scaleqa build`: threads with questions, as files."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from scaleqa.noise import load_pool, shipped_pool
-from scaleqa.packages import BuildSettings, parse_target, subset, write_packages
-from scaleqa.packages import build as build_packages
-from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
+from scaleqa.datasets import open_dataset
+from scaleqa.datasets.scaleqa import Scaleqa, ScaleqaOptions
+from scaleqa.packages import write_packages
+from scaleqa.pages.forms import count, text
+from scaleqa.pages.table import Column, Table
+from scaleqa.pages.terminal import print_tables
 from tsim.cli.shell import AsJson, print_json
+
+# Beyond this many packages, commands print their sums alone.
+MOST = 20
 
 
 def build(
@@ -23,48 +26,55 @@ def build(
     split: Annotated[str | None, typer.Option(help="Only this split.")] = None,
     noise: Annotated[Path | None, typer.Option(help="A noise file, instead of our pool.")] = None,
     noise_format: Annotated[str, typer.Option(help="Its format.")] = "authored",
-    count: Annotated[
-        int | None, typer.Option("--subset", help="A stratified subset of this many records.")
+    subset: Annotated[
+        int | None, typer.Option(min=1, help="A stratified subset of this many records.")
     ] = None,
     subset_seed: Annotated[int, typer.Option(help="Draws the subset.")] = 11,
     noise_seed: Annotated[int, typer.Option(help="Orders the noise.")] = 13,
     mix_seed: Annotated[int, typer.Option(help="Orders the thread.")] = 17,
-    truth_cap: Annotated[float, typer.Option(help="Most truth in a batch.")] = 0.82,
+    truth_cap: Annotated[
+        float, typer.Option(help="Share of a thread that records may take.")
+    ] = 0.82,
     mix: Annotated[
         Literal["blocks", "braid"], typer.Option(help="Whole dialogues, or interleaved turns.")
     ] = "blocks",
     sequels: Annotated[
         bool, typer.Option("--sequels", help="Let some topics resume later and change.")
     ] = False,
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="Another data set, as name:key=value; the other options are ours."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Build threads of a target length, the same bytes every time.
 
     Example: scaleqa build --target 128k --out packages/128k
     """
-    settings = BuildSettings(
-        target=parse_target(target),
-        truth_cap=truth_cap,
-        noise_seed=noise_seed,
-        mix_seed=mix_seed,
+    given = ScaleqaOptions(
+        target=target,
+        subset=subset,
+        split=split,
         mix=mix,
         sequels=sequels,
+        records=str(records) if records else None,
+        noise=str(noise) if noise else None,
+        noise_format=noise_format,
+        subset_seed=subset_seed,
+        noise_seed=noise_seed,
+        mix_seed=mix_seed,
+        truth_cap=truth_cap,
     )
-    chosen = load_records(records) if records else shipped()
-    if split:
-        chosen = [record for record in chosen if record.split == split]
-    if count:
-        chosen = subset(chosen, count, subset_seed)
-    pool = load_pool(noise, noise_format) if noise else shipped_pool()
-    following = (load_sequels(records) if records else shipped_sequels()) if sequels else []
-    packages = build_packages(chosen, pool.dialogues, settings, following)
+    packages = (open_dataset(dataset) if dataset else Scaleqa(options=given)).threads()
     write_packages(packages, out)
     rows = [{"package": package.name, **package.stats} for package in packages]
     if as_json:
         print_json(rows)
         return
-    table = Table(*(name.replace("_", " ") for name in rows[0]))
-    for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
-    Console().print(table)
-    print(f"wrote {len(packages)} packages to {out}")
+    if len(rows) <= MOST:
+        columns = (
+            Column(key=name, head=name.replace("_", " "), form=text if name == "package" else count)
+            for name in rows[0]
+        )
+        print_tables(Table(columns=tuple(columns), rows=tuple(rows)))
+    print(f"Wrote {len(packages)} packages to {out}")

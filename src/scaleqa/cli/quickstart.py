@@ -5,17 +5,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from scaleqa.backends import open_backend
-from scaleqa.evaluate.loop import LoopSettings, run_packages
-from scaleqa.evaluate.metrics import Scores, score
-from scaleqa.noise import shipped_pool
-from scaleqa.packages import BuildSettings, build, load_packages, subset, write_packages
+from scaleqa.datasets import open_dataset
+from scaleqa.evaluate import Reading, RunSettings, run_packages
+from scaleqa.figures.scores import Scores, score
+from scaleqa.packages import load_packages, write_packages
+from scaleqa.pages.terminal import print_tables
 from scaleqa.prompts import template
-from scaleqa.records import shipped
 from scaleqa.report import write_report
+from scaleqa.report.summaries import scores_table
 from tsim.cli.shell import AsJson, print_json, progress_bar, stderr
 from tsim.embed import open_embedder
 
@@ -28,9 +27,7 @@ SYSTEMS = (
     "full_context",
     "oracle",
 )
-QUESTIONS = 80
-TARGET = 16_000
-SEED = 11
+DATASET = "scaleqa:target=16k,subset=80"
 
 
 def quickstart(
@@ -46,41 +43,29 @@ def quickstart(
     """
     packages = out / "packages"
     if not packages.exists():
-        chosen = subset(shipped(), QUESTIONS, SEED)
-        made = build(chosen, shipped_pool().dialogues, BuildSettings(target=TARGET))
-        write_packages(made, packages)
+        write_packages(open_dataset(DATASET).threads(), packages)
     loaded = load_packages(packages)
     turns = sum(len(package.stream) for package in loaded)
-    stderr.print(f"{QUESTIONS} questions about one thread of {turns} turns, {TARGET:,} tokens")
-    backend = open_backend("extractive")
+    questions = sum(len(package.questions) for package in loaded)
+    stderr.print(f"{questions} questions about one thread of {turns} turns")
+    reading = Reading(backend=open_backend("extractive"), template=template("answer.v1"))
     embedder = open_embedder(cached=True)
     results: dict[str, Scores] = {}
     for system in SYSTEMS:
-        settings = LoopSettings(system=system, template=template("answer.v1"))
-        with progress_bar(f"{system:13}") as report:
-            rows = run_packages(loaded, settings, backend, embedder, out / "rows", progress=report)
+        settings = RunSettings(system=system, reading=reading)
+        with progress_bar(f"{system:13}") as advance:
+            rows = run_packages(loaded, settings, embedder, out / "rows", progress=advance)
         results[system] = score(rows)
     page = out / "report.html"
     write_report(out / "rows", page)
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
         return
-    Console().print(_table(results))
-    print("CL hit: all evidence is in the context, along the closed loop. No model answers here.")
-    print(f"The thread and every row are in {out}.")
-    print(f"The report with all figures and questions is {page}: open it in a browser. Next:")
+    print_tables(scores_table(results))
+    print("CL hit: all evidence is in the context, along the closed loop. Answers are written back")
+    print("by a reader without a language model, so there is no accuracy to show.")
+    print(f"The thread and all rows are in {out}; open {page} in a browser for the report.")
+    print("Next:")
     print(f"  scaleqa compare {out / 'rows'} tsim tsim_official")
     print("  scaleqa build --target 128k --out packages/128k && scaleqa retrieve packages/128k")
     print("  scaleqa run packages/128k --backend openai:MODEL@BASE_URL --out runs/first")
-
-
-def _table(results: dict[str, Scores]) -> Table:
-    table = Table("system", "CL hit", "context tokens", "of them earlier exchanges")
-    for name, scores in results.items():
-        table.add_row(
-            name,
-            f"{scores.hit:.3f}",
-            f"{scores.context_tokens:,.0f}",
-            f"{scores.exchange_share:.0%}",
-        )
-    return table

@@ -1,91 +1,100 @@
-"""`scaleqa retrieve`: diagnostics without an answer model."""
+"""`scaleqa retrieve`: retrieval without a reader."""
 
-import json
+import shlex
+import sys
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from scaleqa.backends import open_chat
-from scaleqa.cli.run import Assist
-from scaleqa.evaluate import Diagnosis, diagnose
-from scaleqa.evaluate.table import markdown
-from scaleqa.packages import load_packages
-from scaleqa.systems import split_specs
+from scaleqa.cli.arguments import Assist, EmbeddingModel, Systems, Threads
+from scaleqa.datasets import open_threads
+from scaleqa.evaluate import Row, RunSettings, run_packages
+from scaleqa.figures.retrieval import Retrieval, retrieval
+from scaleqa.pages.markdown import write_markdown
+from scaleqa.pages.terminal import print_tables
+from scaleqa.report.retrieval import retrieval_page
+from scaleqa.report.summaries import retrieval_table
+from scaleqa.specs import split_specs
+from scaleqa.systems import with_budget
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
-SYSTEMS = "tsim,tsim_official,standard_rag,hybrid_rrf,fixed_window"
-
 
 def retrieve(
-    packages: Annotated[Path, typer.Argument(help="A package, or a directory of packages.")],
-    system: Annotated[
-        str, typer.Option(help="Systems, by commas; options as name:key=value;key=value.")
-    ] = SYSTEMS,
-    model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
+    threads: Threads,
+    system: Systems = "tsim,tsim_official,standard_rag,hybrid_rrf,fixed_window",
+    budget: Annotated[
+        int | None,
+        typer.Option(min=1, help="Context tokens, for systems that can be held to a number."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Directory for the rows; a stopped run continues there."),
+    ] = None,
+    contexts: Annotated[
+        bool, typer.Option(help="Keep contexts and units in the rows, for scaleqa report.")
+    ] = True,
+    table: Annotated[Path | None, typer.Option(help="Write the tables here, as Markdown.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Packages run at once.")] = 1,
+    model: EmbeddingModel = None,
     assist: Assist = None,
-    out: Annotated[Path | None, typer.Option(help="Write question-level rows here.")] = None,
-    table: Annotated[Path | None, typer.Option(help="Write the table here, as Markdown.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask every question of every package; tell whether the evidence came back, and at what cost.
+    """Ask every question; report whether the evidence is retrieved, and in how many tokens.
 
-    Example: scaleqa retrieve packages/128k --system tsim,fixed_window:size=256
+    Times are without the embedding of texts, which is cached and shared by all systems. `scaleqa
+    reproduce cost` measures everything with a cold cache.
+
+    Example: scaleqa retrieve scaleqa:target=16k,subset=80 --system tsim,fixed_window:size=256
     """
-    loaded = load_packages(packages)
+    loaded = open_threads(threads)
     embedder = open_embedder(model, cached=True)
-    helper = open_chat(assist) if assist else None
-    found: list[Diagnosis] = []
-    try:
-        for spec in split_specs(system):
-            with progress_bar(spec) as report:
-                found.append(diagnose(loaded, spec, embedder, model=helper, progress=report))
-    finally:
-        if helper:
-            helper.close()
-    rows = [asdict(diagnosis) for diagnosis in found]
-    details = [row.pop("results") for row in rows]
-    if out:
-        write_rows(out, rows, details)
+    rows: dict[str, list[Row]] = {}
+    with ExitStack() as stack:
+        helper = stack.enter_context(closing(open_chat(assist))) if assist else None
+        for one in split_specs(system):
+            spec = with_budget(one, budget) if budget else one
+            settings = RunSettings(system=spec, model=helper, detail=contexts and out is not None)
+            with progress_bar(spec) as advance:
+                rows[spec] = run_packages(
+                    loaded, settings, embedder, out, workers=workers, progress=advance
+                )
     if table:
-        command = f"scaleqa retrieve {packages} --system {system} --table {table}"
-        page = markdown(found, loaded, embedder.identity, command)
-        table.write_text(page, encoding="utf-8")
+        write_markdown(retrieval_page(rows, loaded, _command()), table)
+    found = [retrieval(own) for own in rows.values()]
     if as_json:
-        print_json(rows)
-    else:
-        Console().print(_table(found))
+        print_json([_described(one) for one in found])
+        return
+    print_tables(retrieval_table(found))
+    if out:
+        print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")
 
 
-def write_rows(
-    out: Path, rows: list[dict[str, object]], details: list[list[dict[str, object]]]
-) -> None:
-    """Writes one JSON line a system and question."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("w", encoding="utf-8") as file:
-        for row, results in zip(rows, details, strict=True):
-            for result in results:
-                file.write(json.dumps({"system": row["system"], **result}) + "\n")
-
-
-def _table(found: list[Diagnosis]) -> Table:
-    table = Table(
-        "system", "recall@5", "95 %", "in context", "co-contain", "tokens", "ms/turn", "p50 ms"
-    )
-    for one in found:
-        low, high = one.recall_interval
-        table.add_row(
-            one.system,
-            f"{one.recall_at_5:.3f}",
-            f"{low:.3f}–{high:.3f}",
-            f"{one.recall_in_context:.3f}",
-            "–" if one.co_containment is None else f"{one.co_containment:.3f}",
-            f"{one.context_tokens:.0f}",
-            f"{one.ingest_ms_per_turn:.2f}",
-            f"{one.retrieve_p50_ms:.2f}",
+def _described(one: Retrieval) -> dict[str, Any]:
+    shares = {
+        name: {"value": share.value, "interval": share.interval, "questions": share.questions}
+        for name, share in (
+            ("in_context", one.in_context),
+            ("recalled", one.recalled),
+            ("together", one.together),
         )
-    return table
+        if share
+    }
+    return {
+        "system": one.system,
+        "questions": one.questions,
+        **shares,
+        "views": {name: share.value for name, share in one.views.items()},
+        "context_tokens": one.context_tokens,
+        "kept": asdict(one.kept) if one.kept else None,
+    }
+
+
+def _command() -> str:
+    """Returns the command as it was typed, with absolute paths by their names alone."""
+    words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
+    return shlex.join(["scaleqa", *words])

@@ -1,47 +1,55 @@
 """`scaleqa run` and `scaleqa compare`: the closed loop and its figures."""
 
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from scaleqa.backends import Access, Limiter, open_backend, open_chat, read_price
-from scaleqa.evaluate.compare import compare as compare_rows
-from scaleqa.evaluate.loop import LoopSettings, run_packages
-from scaleqa.evaluate.metrics import Scores, score
-from scaleqa.evaluate.rows import all_rows
-from scaleqa.packages import load_packages
-from scaleqa.prompts import template
-from scaleqa.systems import split_specs
+from scaleqa.cli.arguments import (
+    Assist,
+    EmbeddingModel,
+    JudgeModel,
+    Price,
+    Prompt,
+    Systems,
+    Threads,
+)
+from scaleqa.datasets import open_threads
+from scaleqa.evaluate import Reading, RunSettings, run_packages
+from scaleqa.evaluate.rowfile import all_rows
+from scaleqa.figures.paired import compare as compare_rows
+from scaleqa.figures.scores import Scores, score
+from scaleqa.packages import Package
+from scaleqa.pages.terminal import print_tables
+from scaleqa.prompts import Template, template
+from scaleqa.report.summaries import compared_table, costs_table, scores_table
+from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
-Assist = Annotated[
-    str | None,
-    typer.Option(help="A chat model for systems that use one: openai:MODEL or gguf:NAME."),
-]
-Price = Annotated[
-    str | None, typer.Option(help="IN,OUT: US dollars per million tokens, for the costs.")
-]
+CHOICE, FREE = "answer.v1", "free-answer.v1"
 
 
 def run(
-    packages: Annotated[Path, typer.Argument(help="A package, or a directory of packages.")],
-    out: Annotated[Path, typer.Option(help="Directory for the rows; a stopped run goes on there.")],
-    system: Annotated[str, typer.Option(help="Systems, by commas.")] = "tsim,standard_rag",
+    threads: Threads,
+    out: Annotated[
+        Path, typer.Option(help="Directory for the rows; a stopped run continues there.")
+    ],
+    system: Systems = "tsim,standard_rag",
     backend: Annotated[
         str, typer.Option(help="extractive, openai:MODEL[@BASE_URL], or gguf:NAME_OR_PATH.")
     ] = "extractive",
-    prompt: Annotated[str, typer.Option(help="The prompt's name.")] = "answer.v1",
+    prompt: Prompt = None,
     writeback: Annotated[bool, typer.Option(help="Exchanges become part of the thread.")] = True,
     workers: Annotated[int, typer.Option(min=1, help="Packages run at once.")] = 1,
-    model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
+    model: EmbeddingModel = None,
     assist: Assist = None,
+    judge: JudgeModel = None,
     cache: Annotated[bool, typer.Option(help="Keep replies and use kept ones.")] = True,
-    rpm: Annotated[float | None, typer.Option(min=0.01, help="Most requests a minute.")] = None,
+    rpm: Annotated[float | None, typer.Option(min=0.01, help="Most requests per minute.")] = None,
     price: Price = None,
     key_env: Annotated[
         str | None, typer.Option(help="The variable that holds the key, if not OPENAI_API_KEY.")
@@ -52,28 +60,27 @@ def run(
 
     Example: scaleqa run packages/16k --system tsim,standard_rag --out runs/first
     """
-    loaded = load_packages(packages)
+    loaded = open_threads(threads)
     embedder = open_embedder(model, cached=True)
     access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None, cached=cache)
-    cost = read_price(price) if price else None
-    answering = open_backend(backend, access)
-    helper = open_chat(assist, access) if assist else None
-    chosen = template(prompt)
     results: dict[str, Scores] = {}
-    try:
+    with ExitStack() as stack:
+        helper = stack.enter_context(closing(open_chat(assist, access))) if assist else None
+        grader = stack.enter_context(closing(open_chat(judge, access))) if judge else None
+        reading = Reading(
+            backend=stack.enter_context(closing(open_backend(backend, access))),
+            template=chosen_template(prompt, loaded),
+            writeback=writeback,
+            price=read_price(price) if price else None,
+            judge_model=grader,
+        )
         for spec in split_specs(system):
-            settings = LoopSettings(
-                system=spec, template=chosen, writeback=writeback, model=helper, price=cost
-            )
-            with progress_bar(spec) as report:
+            settings = RunSettings(system=spec, reading=reading, model=helper)
+            with progress_bar(spec) as advance:
                 rows = run_packages(
-                    loaded, settings, answering, embedder, out, workers=workers, progress=report
+                    loaded, settings, embedder, out, workers=workers, progress=advance
                 )
             results[spec] = score(rows)
-    finally:
-        answering.close()
-        if helper:
-            helper.close()
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
     else:
@@ -81,57 +88,36 @@ def run(
 
 
 def compare(
-    runs: Annotated[Path, typer.Argument(help="Directory of rows.")],
+    rows: Annotated[
+        Path, typer.Argument(help="Directory of rows, of scaleqa run or scaleqa retrieve.")
+    ],
     first: Annotated[str, typer.Argument(help="A system.")],
     second: Annotated[str, typer.Argument(help="Another one.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compare two systems on the questions both answered: paired differences with intervals.
+    """Compare two systems on the questions both were asked: paired differences with intervals.
 
     Example: scaleqa compare runs/first tsim standard_rag
     """
-    questions, found = compare_rows(all_rows(runs), first, second)
+    questions, found = compare_rows(all_rows(rows, detail=False), first, second)
     if as_json:
         print_json({"questions": questions, "measures": [asdict(one) for one in found]})
         return
-    table = Table("measure", first, second, "difference", "95 %", "McNemar p")
-    for one in found:
-        low, high = one.difference.interval
-        table.add_row(
-            one.measure,
-            f"{one.first:.3f}",
-            f"{one.second:.3f}",
-            f"{one.difference.difference:+.3f}",
-            f"{low:+.3f} to {high:+.3f}",
-            f"{one.mcnemar_p:.2g}",
-        )
-    Console().print(table)
+    print_tables(compared_table(first, second, found))
+    print(f"{questions} questions; intervals by paired bootstrap, McNemar's test is exact")
+
+
+def chosen_template(prompt: str | None, packages: list[Package]) -> Template:
+    """Returns the prompt of a name, or the one that fits the questions."""
+    choices = all(question.options for package in packages for question in package.questions)
+    return template(prompt or (CHOICE if choices else FREE))
 
 
 def print_scores(results: dict[str, Scores], out: Path) -> None:
-    """Prints the figures of some runs, what they cost, and where the rows are."""
-    table = Table(
-        "system", "accuracy", "strict", "unanswered", "CL hit", "tokens", "from exchanges"
-    )
-    costs = Table("system", "tokens in", "tokens out", "USD", "from the cache")
-    for name, scores in results.items():
-        table.add_row(
-            name,
-            f"{scores.accuracy:.3f}",
-            f"{scores.strict_accuracy:.3f}",
-            f"{scores.unanswered:.3f}",
-            f"{scores.hit:.3f}",
-            f"{scores.context_tokens:.0f}",
-            f"{scores.exchange_share:.1%}",
-        )
-        costs.add_row(
-            name,
-            f"{scores.prompt_tokens:,}",
-            f"{scores.completion_tokens:,}",
-            "–" if scores.cost_usd is None else f"{scores.cost_usd:.4f}",
-            f"{scores.cached:.0%}",
-        )
-    Console().print(table)
-    if any(scores.prompt_tokens for scores in results.values()):
-        Console().print(costs)
-    print(f"rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")
+    """Prints the scores of some runs, what they cost, and where the rows are."""
+    print_tables(scores_table(results))
+    if any(scores.answers and scores.answers.prompt_tokens for scores in results.values()):
+        print_tables(costs_table(results))
+    if not all(scores.answers for scores in results.values()):
+        print("No language model answered, so there is no accuracy; name one with --backend.")
+    print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")

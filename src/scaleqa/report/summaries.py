@@ -1,0 +1,125 @@
+"""The tables that commands print: scores, costs, paired differences, retrieval."""
+
+from collections.abc import Mapping, Sequence
+
+from scaleqa.figures.paired import Compared
+from scaleqa.figures.retrieval import Retrieval
+from scaleqa.figures.scores import Scores
+from scaleqa.pages.forms import count, fine, signed, signed_span, text
+from scaleqa.pages.table import Column, Table, interval
+
+SYSTEM = Column(key="system", head="system", form=text)
+MEASURES = {
+    "correct": "strict accuracy",
+    "hit": "all evidence in context",
+    "recalled": "all evidence in the best 5",
+}
+
+
+def scores_table(results: Mapping[str, Scores]) -> Table:
+    """Scores by system; accuracy only where a language model answered."""
+    rows = []
+    for name, scores in results.items():
+        answers = scores.answers
+        rows.append(
+            {
+                "system": name,
+                "hit": scores.hit,
+                "interval": scores.hit_interval,
+                "tokens": scores.context_tokens,
+                "exchanges": scores.exchange_share,
+                "accuracy": answers.accuracy if answers else None,
+                "strict": answers.strict_accuracy if answers else None,
+                "unanswered": answers.unanswered if answers else None,
+            }
+        )
+    columns = (
+        SYSTEM,
+        Column(key="accuracy", head="accuracy"),
+        Column(key="strict", head="strict accuracy"),
+        Column(key="unanswered", head="unanswered"),
+        Column(key="hit", head="CL hit"),
+        interval("interval"),
+        Column(key="tokens", head="context tokens", form=count),
+        Column(key="exchanges", head="of them earlier exchanges", form=_percent),
+    )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def costs_table(results: Mapping[str, Scores]) -> Table:
+    """What answers cost, by system."""
+    rows = [
+        {
+            "system": name,
+            "prompt": scores.answers.prompt_tokens,
+            "completion": scores.answers.completion_tokens,
+            "usd": scores.answers.cost_usd,
+            "cached": scores.answers.cached,
+        }
+        for name, scores in results.items()
+        if scores.answers
+    ]
+    columns = (
+        SYSTEM,
+        Column(key="prompt", head="tokens in", form=count),
+        Column(key="completion", head="tokens out", form=count),
+        Column(key="usd", head="USD", form=lambda value: f"{value:.4f}"),
+        Column(key="cached", head="from the cache", form=_percent),
+    )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def compared_table(first: str, second: str, found: Sequence[Compared]) -> Table:
+    """Two systems, measure by measure."""
+    rows = [
+        {
+            "measure": MEASURES[one.measure],
+            "first": one.first,
+            "second": one.second,
+            "difference": one.difference.difference,
+            "interval": one.difference.interval,
+            "p": one.mcnemar_p,
+        }
+        for one in found
+    ]
+    columns = (
+        Column(key="measure", head="measure", form=text),
+        Column(key="first", head=first),
+        Column(key="second", head=second),
+        Column(key="difference", head="difference", form=signed),
+        interval("interval", form=signed_span),
+        Column(key="p", head="McNemar p", form=lambda value: f"{value:.2g}"),
+    )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def retrieval_table(found: Sequence[Retrieval]) -> Table:
+    """Retrieval by system, and what it takes without the embedding of texts."""
+    rows = [
+        {
+            "system": one.system,
+            "in_context": one.in_context.value,
+            "interval": one.in_context.interval,
+            "recalled": one.recalled.value,
+            "together": one.together.value if one.together else None,
+            "tokens": one.context_tokens,
+            "ingest": one.kept.ingest_ms if one.kept else None,
+            "p50": one.kept.retrieve_p50_ms if one.kept else None,
+        }
+        for one in found
+    ]
+    columns = (
+        SYSTEM,
+        Column(key="in_context", head="in context"),
+        interval("interval"),
+        Column(key="recalled", head="recall@5"),
+        Column(key="together", head="co-contain"),
+        Column(key="tokens", head="tokens", form=count),
+        Column(key="ingest", head="ms/turn", form=fine),
+        Column(key="p50", head="p50 ms", form=fine),
+    )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}"
