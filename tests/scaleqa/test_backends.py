@@ -445,7 +445,7 @@ def exported(packages, tiny_embedder, tmp_path):
     runs = plain_runs("standard_rag", "fixed_window:size=64,k=2")
     count = export_batch(packages, runs, "m", tiny_embedder, prompts)
     lines = prompts.read_text().splitlines()
-    assert len(lines) == count == 2 * sum(len(package.queries) for package in packages)
+    assert len(lines) == count == 2 * sum(len(package.questions) for package in packages)
     return prompts, lines
 
 

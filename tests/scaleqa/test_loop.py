@@ -69,7 +69,7 @@ def test_rationales_are_read():
 def test_a_run_writes_one_complete_row_a_question(packages, tiny_embedder, tmp_path):
     backend = open_backend("extractive")
     rows = run_packages(packages, loop(), backend, tiny_embedder, tmp_path, workers=2)
-    assert [row["id"] for row in rows] == [q.id for p in packages for q in p.queries]
+    assert [row["id"] for row in rows] == [q.id for p in packages for q in p.questions]
     assert all_rows(tmp_path) == rows
     for row in rows:
         assert set(row["evidence"]) <= set(row["shown"]) or not row["hit"]
@@ -160,7 +160,7 @@ def test_a_server_that_fails_for_a_while_delays_and_never_corrupts(
     backend = OpenAI("m", base_url=chat.url, key="k", patience=Patience(sleep=waits.append))
     rows = run_package(packages[0], loop(), backend, tiny_embedder, tmp_path)
     backend.close()
-    assert len(rows) == len(packages[0].queries)
+    assert len(rows) == len(packages[0].questions)
     assert {row["answer"] for row in rows} == {"B"}
     assert {row["rationale"] for row in rows} == {"the rule says so"}
     assert {row["prompt_tokens"] for row in rows} == {11}
@@ -168,7 +168,7 @@ def test_a_server_that_fails_for_a_while_delays_and_never_corrupts(
     body = chat.seen[0]
     assert body["auth"] == "Bearer k"
     assert body["temperature"] == 0
-    assert packages[0].queries[0].question in body["messages"][0]["content"]
+    assert packages[0].questions[0].question in body["messages"][0]["content"]
 
 
 def test_a_backend_is_opened_by_what_users_write(chat):
@@ -207,7 +207,7 @@ def test_two_systems_are_compared_on_common_questions(packages, tiny_embedder, t
         for row in run_packages(packages, loop(system), backend, tiny_embedder, tmp_path)
     ]
     questions, found = compare(rows, "oracle", "zero_shot")
-    assert questions == sum(len(package.queries) for package in packages)
+    assert questions == sum(len(package.questions) for package in packages)
     by_measure = {one.measure: one for one in found}
     assert by_measure["hit"].difference.difference == 1
     assert by_measure["hit"].mcnemar_p < 1e-6

@@ -56,7 +56,7 @@ builds = st.builds(
 @given(st.lists(st.sampled_from(RECORDS), min_size=1, unique_by=lambda r: r.id), builds)
 def test_every_record_is_in_one_batch_whole_in_order_and_within_capacity(records, wanted):
     packages = build(records, NOISE, wanted)
-    asked = [query.id for package in packages for query in package.queries]
+    asked = [query.id for package in packages for query in package.questions]
     assert sorted(asked) == sorted(record.id for record in records)
     by_id = {record.id: record for record in records}
     for package in packages:
@@ -67,7 +67,7 @@ def test_every_record_is_in_one_batch_whole_in_order_and_within_capacity(records
             assert list(block.turns) == sorted(block.turns)
             texts = [package.stream[turn].text for turn in block.turns]
             assert texts == [turn.content for turn in by_id[block.source].dialogue]
-        for query in package.queries:
+        for query in package.questions:
             texts = [package.stream[turn].text for turn in query.evidence]
             assert texts == by_id[query.id].evidence_turns
         stats = package.stats

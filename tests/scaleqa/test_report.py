@@ -529,7 +529,7 @@ def real(tiny_embedder, tmp_path_factory):
 
 def test_the_loop_writes_what_the_report_needs(real, tiny_embedder):
     packages, out = real
-    queries = {query.id: (package, query) for package in packages for query in package.queries}
+    queries = {query.id: (package, query) for package in packages for query in package.questions}
     for one in all_rows(out):
         package, query = queries[one["id"]]
         assert one["question"] == query.question

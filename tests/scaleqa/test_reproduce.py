@@ -245,9 +245,9 @@ def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sour
     by_system = {row["system"]: row for row in grid.rows}
     told = by_system["oracle"]
     assert (told["named"], told["unnamed"], told["in_context"], told["s1"]) == (1, 1, 1, 1)
-    assert {q.id for package in threads.packages for q in package.queries} == {*followed}
-    assert len(seen.threads(2500, sequels=True).packages[0].queries) > len(
-        threads.packages[0].queries
+    assert {q.id for package in threads.packages for q in package.questions} == {*followed}
+    assert len(seen.threads(2500, sequels=True).packages[0].questions) > len(
+        threads.packages[0].questions
     )
     hits, best = (
         {result.id: result.in_context for result in seen.retrieve(spec, threads).results}
@@ -266,7 +266,7 @@ def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sour
 @pytest.mark.parametrize(("wanted", "others"), [(6, 0), (20, 8)])
 def test_a_subset_takes_records_with_a_sequel_first(sources, wanted, others):
     threads = Lab(replace(sources, sequels=SEQUELS, subset=wanted)).threads(2500, sequels=True)
-    labels = [q.stress[-1].startswith("sequel_") for p in threads.packages for q in p.queries]
+    labels = [q.stress[-1].startswith("sequel_") for p in threads.packages for q in p.questions]
     assert (len(labels), labels.count(False)) == (wanted, others)
     assert threads.name == f"2.5k-sequels-{wanted}"
 

@@ -178,10 +178,10 @@ def test_a_topic_resumes_long_after_or_where_that_cannot_be_at_the_end():
 
 def test_its_question_gets_the_new_answer_and_what_is_needed_for_it():
     plain, packages = both()
-    before = {query.id: query for package in plain for query in package.queries}
+    before = {query.id: query for package in plain for query in package.questions}
     records = {record.id: record for record in RECORDS}
     for package in packages:
-        for query in package.queries:
+        for query in package.questions:
             if query.id in FOLLOWED:
                 sequel, old = FOLLOWED[query.id], before[query.id]
                 texts = [package.stream[turn].text for turn in query.evidence]
@@ -201,7 +201,7 @@ def test_all_else_stays_as_it_is_without_sequels():
         kept = [turn for turn in new.stream if turn.id not in later]
         assert [(t.role, t.text) for t in kept] == [(t.role, t.text) for t in old.stream]
         back = {turn.id: place for place, turn in enumerate(kept)}
-        for one, other in zip(old.queries, new.queries, strict=True):
+        for one, other in zip(old.questions, new.questions, strict=True):
             if one.id not in FOLLOWED:
                 assert tuple(back[turn] for turn in other.evidence) == one.evidence
                 assert {**vars_of(other), "evidence": ()} == {**vars_of(one), "evidence": ()}
@@ -282,7 +282,7 @@ def run(*arguments):
 def test_the_command_takes_our_sequels_or_those_beside_the_records(tmp_path):
     assert run("--sequels", "--split", "s1", "--out", str(tmp_path / "ours")).exit_code == 0
     (package,) = load_packages(tmp_path / "ours")
-    labels = Counter(query.stress[-1] for query in package.queries)
+    labels = Counter(query.stress[-1] for query in package.questions)
     own = Counter(s.named for s in shipped_sequels() if s.id.startswith("s1:"))
     assert (labels["sequel_named"], labels["sequel_unnamed"]) == (own[True], own[False])
     records = tmp_path / "records"

@@ -109,7 +109,7 @@ def test_subsets_of_a_seed_are_nested_and_keep_the_order_of_the_file(write):
 
 def test_a_thread_holds_its_own_sessions_by_date_among_others_within_the_target(write):
     for package in threads(write(oracle_form())):
-        (query,) = package.queries
+        (query,) = package.questions
         assert package.stats["tokens"] <= 200
         assert [block.source for block in package.truth] == [f"{query.id}-1", f"{query.id}-0"]
         assert package.noise
@@ -121,7 +121,7 @@ def test_a_thread_holds_its_own_sessions_by_date_among_others_within_the_target(
 
 def test_evidence_is_where_the_marked_turns_of_the_question_went(write):
     for package in threads(write(oracle_form())):
-        (query,) = package.queries
+        (query,) = package.questions
         texts = [package.stream[turn].text for turn in query.evidence]
         assert [text.split(" turn ")[0] for text in texts] == [f"{query.id}-1", f"{query.id}-0"]
         assert [text.split()[2] for text in texts] == ["2", "1"]
@@ -164,7 +164,7 @@ def test_published_histories_are_used_as_they_are(write):
     assert [turn.text.split()[0] for turn in package.stream] == (
         ["q1-0"] * 4 + ["q1-1"] * 3 + ["q1-2"] * 4
     )
-    assert package.queries[0].evidence == (1, 7, 9)
+    assert package.questions[0].evidence == (1, 7, 9)
 
 
 def test_too_few_sessions_for_the_target_are_refused(write):
@@ -487,7 +487,7 @@ def test_the_published_oracle_file_gives_the_papers_470_questions(shared):
     assert (len(chosen.questions), chosen.abstentions, chosen.unmarked) == (470, 30, 0)
     for package in compile_threads(release, chosen.questions[:20], target=115_000, seed=0):
         assert 105_000 < package.stats["tokens"] <= 115_000
-        assert package.queries[0].evidence
+        assert package.questions[0].evidence
 
 
 def test_the_published_chats_have_the_shifts_they_are_known_for(shared):
