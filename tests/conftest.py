@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.tiny_bert import write_tiny_bert
+from tests.support.tiny_bert import write_tiny_bert
 from tsim import LATE, OFFICIAL, Preset, environment
 from tsim.embed import OnnxEmbedder
 from tsim.embed.models import find_spec

@@ -36,8 +36,8 @@ from scaleqa.evaluate.rows import TIMES, read_rows, write_rows
 from scaleqa.packages import build, write_packages
 from scaleqa.prompts import template
 from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
-from tests.servers import FAILURE, JsonServer, completion, serving
-from tests.tiny_gguf import write_tiny_gguf
+from tests.support.servers import FAILURE, JsonServer, completion, serving
+from tests.support.tiny_gguf import write_tiny_gguf
 from tsim import environment, weights
 from tsim.errors import (
     InputError,

@@ -19,7 +19,7 @@ from scaleqa.evaluate.rows import TIMES, all_rows, read_rows
 from scaleqa.packages import build
 from scaleqa.prompts import template
 from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
-from tests.servers import FAILURE, JsonServer, completion, serving
+from tests.support.servers import FAILURE, JsonServer, completion, serving
 from tsim.http import Patience
 
 ANSWER = template("answer.v1")

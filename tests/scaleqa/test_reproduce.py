@@ -22,7 +22,7 @@ from scaleqa.systems.controls import perfect_episodes
 from scaleqa.systems.drift_window import make as drift_window
 from tests.scaleqa.test_packages import NOISE, RECORDS
 from tests.scaleqa.test_sequels import SEQUELS, follow
-from tests.servers import JsonServer, completion, serving
+from tests.support.servers import JsonServer, completion, serving
 
 SHORT = (2500,)
 

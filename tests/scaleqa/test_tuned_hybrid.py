@@ -9,7 +9,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems import Asked, Tools, open_system
 from scaleqa.systems.rerank import CrossEncoded, MaxSim, open_reranker
 from scaleqa.systems.windows import Window, diversify, fit, grow
-from tests.tiny_bert import reference_score, write_tiny_cross_encoder
+from tests.support.tiny_bert import reference_score, write_tiny_cross_encoder
 from tsim import tokens
 from tsim.embed import CrossEncoder
 from tsim.vectors import unit

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tsim.test_memory import stream
+from tests.support.streams import stream
 from tsim import Memory
 from tsim.errors import StoreError, StoreFullError, StoreReadOnlyError
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 WRITER = """
 import sys
 from pathlib import Path
-from tests.tsim.test_memory import stream
+from tests.support.streams import stream
 from tsim import Memory
 from tsim.embed import OnnxEmbedder
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.tsim.test_memory import CUTTING, PAPER, exported, stream
+from tests.support.streams import CUTTING, PAPER, exported, stream
 from tsim import Memory, NewTurn
 from tsim.errors import InputError
 

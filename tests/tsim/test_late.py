@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tsim.test_engine import WIDTH, Feed, embed, relaxed, streams
+from tests.support.feed import WIDTH, Feed, embed, relaxed, streams
 from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import render
 from tsim.errors import InputError

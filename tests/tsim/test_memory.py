@@ -1,57 +1,24 @@
 import asyncio
 import json
-import random
 import sqlite3
-from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.tiny_bert import WORDS, write_tiny_bert
+from tests.support.streams import PAPER, PRESETS, exported, stream
+from tests.support.tiny_bert import write_tiny_bert
 from tsim import LATE, LONGMEMEVAL, OFFICIAL, Memory, NewTurn
 from tsim.embed import OnnxEmbedder
 from tsim.errors import InputError, MismatchError
-from tsim.segment import ConfidenceSettings
 from tsim.types import Term, Why
-
-PRESETS = pytest.mark.parametrize("preset", [LATE, OFFICIAL, LONGMEMEVAL], ids=lambda p: p.name)
-# Random models see likeness everywhere; this one cuts all the same.
-EAGER = replace(
-    LATE,
-    settings=replace(
-        LATE.settings,
-        boundary=ConfidenceSettings(base=96.0, sides=100.0, drift=0.0, speaker=1.0, cut=0.5),
-    ),
-)
-CUTTING = pytest.mark.parametrize("preset", [EAGER, OFFICIAL], ids=["late", "official"])
-PAPER = pytest.mark.parametrize("preset", [OFFICIAL], ids=["official"])
-
-
-def stream(count: int, seed: int = 3) -> list[NewTurn]:
-    rng = random.Random(seed)
-    roles = ["user", "model"]
-    return [
-        NewTurn(
-            role=roles[n % 2] if n % 11 else "tool",
-            text=" ".join(rng.choices(WORDS, k=rng.randint(1, 60))),
-            at=float(n) if n % 3 else None,
-        )
-        for n in range(count)
-    ]
 
 
 @pytest.fixture
 def memory(tmp_path, tiny_embedder, preset):
     with Memory.open(tmp_path / "memory.db", model=tiny_embedder, preset=preset) as memory:
         yield memory
-
-
-def exported(memory: Memory, path: Path) -> bytes:
-    memory.export(path)
-    return path.read_bytes()
 
 
 def test_a_turn_is_found_the_moment_add_returns(memory):

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from tests.tiny_bert import write_tiny_bert
-from tests.tsim.test_memory import CUTTING, PAPER, exported, stream
+from tests.support.streams import CUTTING, PAPER, exported, stream
+from tests.support.tiny_bert import write_tiny_bert
 from tsim import Memory
 from tsim.embed import OnnxEmbedder
 from tsim.errors import InputError, MismatchError, RemoteError, StoreError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import serving
+from tests.support.servers import serving
 from tsim import weights
 from tsim.embed.models import KNOWN, find_spec
 from tsim.errors import (

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.tiny_bert import WORDS
+from tests.support.tiny_bert import WORDS
 from tsim.embed import CachedEmbedder, OnnxEmbedder
 
 

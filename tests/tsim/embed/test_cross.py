@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from tests.tiny_bert import POSITIONS, WORDS, reference_score, write_tiny_cross_encoder
+from tests.support.tiny_bert import POSITIONS, WORDS, reference_score, write_tiny_cross_encoder
 from tsim.embed import CrossEncoder
 from tsim.errors import InputError, ModelError
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from tests.tiny_bert import POSITIONS, WORDS, reference_hidden, write_tiny_bert
+from tests.support.tiny_bert import POSITIONS, WORDS, reference_hidden, write_tiny_bert
 from tsim.embed import CachedEmbedder, OnnxEmbedder, open_embedder, token_encoder
 from tsim.embed.models import BGE_QUERY_PREFIX, Pooling
 from tsim.errors import InputError, ModelError

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.servers import JsonServer, serving
+from tests.support.servers import JsonServer, serving
 from tsim.embed import RemoteEmbedder, open_embedder
 from tsim.errors import InputError, RemoteError
 from tsim.http import Patience
