@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from scaleqa.evaluate.metrics import score
+from scaleqa.evaluate.parse import parse
 from typer.testing import CliRunner
 
 from scaleqa.backends import (
@@ -30,12 +32,10 @@ from scaleqa.cli.app import app
 from scaleqa.errors import DataError
 from scaleqa.evaluate.batch import export_batch, import_batch
 from scaleqa.evaluate.loop import LoopSettings, run_packages
-from scaleqa.evaluate.metrics import score
-from scaleqa.evaluate.parse import parse
 from scaleqa.evaluate.rows import TIMES, read_rows, write_rows
 from scaleqa.packages import build, write_packages
 from scaleqa.prompts import template
-from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.servers import FAILURE, JsonServer, completion, serving
 from tests.support.tiny_gguf import write_tiny_gguf
 from tsim import environment, weights

@@ -5,32 +5,13 @@ from dataclasses import replace
 import pytest
 
 from scaleqa.errors import DataError
-from scaleqa.packages import StreamTurn
 from scaleqa.systems import Asked, Exchange, Tools, open_system
 from scaleqa.systems.controls import perfect_episodes
 from scaleqa.systems.drift_window import make as drift_window
 from scaleqa.systems.tsim import with_theta
+from tests.support.threads import THREAD, thread
 from tsim.presets import OFFICIAL
 from tsim.segment import Buffer, advance
-
-THREAD = [
-    "the rule says one gpu only",
-    "bread and train",
-    "for new projects",
-    "budget letter budget letter",
-    "train the bread",
-    "only one letter",
-    "the gpu rule",
-    "projects says new",
-] * 6
-
-
-def thread(texts=THREAD, start=0):
-    return [
-        StreamTurn(id=start + n, role=("user", "model")[n % 2], text=f"{text} {start + n}")
-        for n, text in enumerate(texts)
-    ]
-
 
 ASKED = Asked(id="q1", question="which gpu rule?", options=dict.fromkeys("ABCD", "x"))
 

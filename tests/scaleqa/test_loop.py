@@ -11,14 +11,16 @@ import pytest
 from scaleqa.backends import Access, Reply, Request, open_backend
 from scaleqa.backends.openai import OpenAI
 from scaleqa.errors import DataError
-from scaleqa.evaluate.compare import compare
-from scaleqa.evaluate.loop import LoopSettings, run_package, run_packages
-from scaleqa.evaluate.metrics import score
-from scaleqa.evaluate.parse import parse
-from scaleqa.evaluate.rows import TIMES, all_rows, read_rows
+from scaleqa.evaluate import run_package, run_packages
+from scaleqa.evaluate.rowfile import all_rows, read_rows
+from scaleqa.figures.paired import compare
+from scaleqa.figures.scores import score
+from scaleqa.judges.letter import letter_of
+from scaleqa.judges.reply import rationale_of
 from scaleqa.packages import build
 from scaleqa.prompts import template
-from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+from tests.support.records import NOISE, RECORDS, settings_of
+from tests.support.runs import loop, row, without_times
 from tests.support.servers import FAILURE, JsonServer, completion, serving
 from tsim.http import Patience
 
@@ -28,14 +30,6 @@ ANSWER = template("answer.v1")
 @pytest.fixture(scope="module")
 def packages():
     return build(RECORDS[:24], NOISE, settings_of(2500))
-
-
-def loop(system: str = "standard_rag", **changes) -> LoopSettings:
-    return LoopSettings(system=system, template=ANSWER, **changes)
-
-
-def without_times(rows):
-    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -58,30 +52,33 @@ def without_times(rows):
     ],
 )
 def test_replies_are_read_strictly(text, letter):
-    assert parse(text).letter == letter
+    assert letter_of(text, "ABCD") == letter
 
 
 def test_rationales_are_read():
-    assert parse("ANSWER: B\nRATIONALE: the rule\nsays so").rationale == "the rule\nsays so"
-    assert parse("ANSWER: B").rationale == ""
+    assert rationale_of("ANSWER: B\nRATIONALE: the rule\nsays so") == "the rule\nsays so"
+    assert rationale_of("ANSWER: B") == ""
 
 
 def test_a_run_writes_one_complete_row_a_question(packages, tiny_embedder, tmp_path):
     backend = open_backend("extractive")
-    rows = run_packages(packages, loop(), backend, tiny_embedder, tmp_path, workers=2)
-    assert [row["id"] for row in rows] == [q.id for p in packages for q in p.questions]
+    rows = run_packages(packages, loop(backend), tiny_embedder, tmp_path, workers=2)
+    assert [one.id for one in rows] == [q.id for p in packages for q in p.questions]
     assert all_rows(tmp_path) == rows
-    for row in rows:
-        assert set(row["evidence"]) <= set(row["shown"]) or not row["hit"]
-        assert {"context", "units", "raw", "context_tokens", "retrieve_ms", "answer_ms"} <= {*row}
+    for one in rows:
+        assert one.hit == ({*one.evidence} <= {*one.detail.shown})
+        assert one.detail.context
+        assert one.detail.units
+        assert one.detail.reply
+        assert one.context_tokens
+        assert one.answered
+        assert one.timing.answer_ms is not None
 
 
 def test_exchanges_come_back_with_writeback_and_not_without(packages, tiny_embedder, tmp_path):
     backend = open_backend("extractive")
-    looped = run_packages(packages, loop("standard_rag"), backend, tiny_embedder, tmp_path / "a")
-    plain = run_packages(
-        packages, loop("standard_rag", writeback=False), backend, tiny_embedder, tmp_path / "b"
-    )
+    looped = run_packages(packages, loop(backend), tiny_embedder, tmp_path / "a")
+    plain = run_packages(packages, loop(backend, writeback=False), tiny_embedder, tmp_path / "b")
     assert score(plain).exchange_share == 0
     assert score(looped).exchange_share > 0
     assert score(looped).hit <= score(plain).hit
@@ -89,18 +86,19 @@ def test_exchanges_come_back_with_writeback_and_not_without(packages, tiny_embed
 
 def test_rows_of_another_run_are_refused(packages, tiny_embedder, tmp_path):
     backend = open_backend("extractive")
-    run_package(packages[0], loop(), backend, tiny_embedder, tmp_path)
-    with pytest.raises(DataError, match="another run"):
-        run_package(packages[0], loop(writeback=False), backend, tiny_embedder, tmp_path)
+    run_package(packages[0], loop(backend), tiny_embedder, tmp_path)
+    with pytest.raises(DataError, match=r"another run \(different: reader\)"):
+        run_package(packages[0], loop(backend, writeback=False), tiny_embedder, tmp_path)
 
 
 RUNNER = """
 import sys, time
 from pathlib import Path
 from scaleqa.backends.extractive import Extractive
-from scaleqa.evaluate.loop import run_package
-from tests.scaleqa.test_loop import loop
-from tests.scaleqa.test_packages import *
+from scaleqa.evaluate import run_package
+from scaleqa.packages import build
+from tests.support.records import NOISE, RECORDS, settings_of
+from tests.support.runs import loop
 from tsim.embed import OnnxEmbedder
 
 class Slow(Extractive):
@@ -111,7 +109,7 @@ class Slow(Extractive):
 embedder = OnnxEmbedder(Path(sys.argv[1]), graphs=Path(sys.argv[2]) / "graphs", threads=1)
 package = build(RECORDS[:24], NOISE, settings_of(2500))[0]
 print("ready", flush=True)
-run_package(package, loop(sys.argv[3]), Slow(), embedder, Path(sys.argv[2]))
+run_package(package, loop(Slow(), sys.argv[3]), embedder, Path(sys.argv[2]))
 """
 
 
@@ -138,8 +136,8 @@ def test_a_killed_run_goes_on_and_ends_as_if_never_killed(
         with path.open("a") as file:
             file.write('{"id": "torn')
     backend = open_backend("extractive")
-    went_on = run_package(packages[0], loop(system), backend, tiny_embedder, tmp_path / "killed")
-    calm = run_package(packages[0], loop(system), backend, tiny_embedder, tmp_path / "calm")
+    went_on = run_package(packages[0], loop(backend, system), tiny_embedder, tmp_path / "killed")
+    calm = run_package(packages[0], loop(backend, system), tiny_embedder, tmp_path / "calm")
     assert without_times(went_on) == without_times(calm)
     assert without_times(read_rows(path)) == without_times(calm)
     assert partial < len(calm)
@@ -158,12 +156,12 @@ def test_a_server_that_fails_for_a_while_delays_and_never_corrupts(
     chat.script = [None, FAILURE, FAILURE, None, FAILURE, None, None, None, FAILURE]
     waits = []
     backend = OpenAI("m", base_url=chat.url, key="k", patience=Patience(sleep=waits.append))
-    rows = run_package(packages[0], loop(), backend, tiny_embedder, tmp_path)
+    rows = run_package(packages[0], loop(backend), tiny_embedder, tmp_path)
     backend.close()
     assert len(rows) == len(packages[0].questions)
-    assert {row["answer"] for row in rows} == {"B"}
-    assert {row["rationale"] for row in rows} == {"the rule says so"}
-    assert {row["prompt_tokens"] for row in rows} == {11}
+    assert {row.answered.answer for row in rows} == {"B"}
+    assert {row.detail.rationale for row in rows} == {"the rule says so"}
+    assert {row.answered.prompt_tokens for row in rows} == {11}
     assert len(waits) == 4
     body = chat.seen[0]
     assert body["auth"] == "Bearer k"
@@ -182,21 +180,25 @@ def test_a_backend_is_opened_by_what_users_write(chat):
         open_backend("oracle")
 
 
-def test_accuracy_credits_the_unanswered_with_a_quarter():
-    def row(answer, hit=True):
-        return {
-            "answer": answer, "correct": answer == "A", "hit": hit, "shown": [1],
-            "shown_from_exchanges": 0, "context_tokens": 10, "prompt_tokens": 3,
-            "completion_tokens": 1, "cost_usd": None, "cached": False,
-        }  # fmt: skip
-
-    scores = score([row("A"), row("B"), row(None), row("A", hit=False)])
+def test_accuracy_credits_the_unanswered_with_the_chance_of_a_guess():
+    rows = [row(0), row(1, answer="B"), row(2, answer=None), row(3, hit=False)]
+    scores = score(rows).answers
     assert scores.accuracy == pytest.approx((2 + 0.25) / 4)
     assert scores.strict_accuracy == 0.5
     assert scores.unanswered == 0.25
     assert scores.audit == {
         "hit_correct": 0.25, "hit_wrong": 0.25, "miss_correct": 0.25, "miss_wrong": 0.0,
     }  # fmt: skip
+    three = [one.model_copy(update={"options": {"A": "x", "B": "y", "C": "z"}}) for one in rows]
+    assert score(three).answers.accuracy == pytest.approx((2 + 1 / 3) / 4)
+    free = [one.model_copy(update={"options": None}) for one in rows]
+    assert score(free).answers.accuracy == 0.5
+
+
+def test_a_reader_without_a_language_model_scores_no_accuracy():
+    scores = score([row(n, backend="extractive/1") for n in range(3)])
+    assert scores.answers is None
+    assert scores.hit == 1
 
 
 def test_two_systems_are_compared_on_common_questions(packages, tiny_embedder, tmp_path):
@@ -204,7 +206,7 @@ def test_two_systems_are_compared_on_common_questions(packages, tiny_embedder, t
     rows = [
         row
         for system in ("oracle", "zero_shot")
-        for row in run_packages(packages, loop(system), backend, tiny_embedder, tmp_path)
+        for row in run_packages(packages, loop(backend, system), tiny_embedder, tmp_path)
     ]
     questions, found = compare(rows, "oracle", "zero_shot")
     assert questions == sum(len(package.questions) for package in packages)
@@ -236,6 +238,6 @@ def test_the_extractive_reader_is_deterministic_and_admits_ignorance():
         prompt="", context="user: take the red one\nmodel: fine", question="which one?",
         options=options,
     )  # fmt: skip
-    assert parse(backend.reply(request).text).letter == "B"
+    assert letter_of(backend.reply(request).text, "ABCD") == "B"
     empty = Request(prompt="", context="", question="which?", options=options)
-    assert parse(backend.reply(empty).text).letter is None
+    assert letter_of(backend.reply(empty).text, "ABCD") is None

@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scaleqa.errors import DataError
-from scaleqa.noise import Dialogue
 from scaleqa.packages import (
-    BuildSettings,
     build,
     load_packages,
     parse_target,
@@ -23,23 +21,10 @@ from scaleqa.packages import (
 )
 from scaleqa.packages.mix import MOST_GAP, blocks, braid
 from scaleqa.records import DOMAINS, LETTERS, SPLITS
-from tests.scaleqa.test_records import make
+from tests.support.records import NOISE, RECORDS, make, settings_of
 from tsim import tokens
 
-RECORDS = [make(n, split=split) for split in SPLITS for n in range(1, 31)]
-NOISE = [
-    Dialogue(
-        id=f"n{n:03d}",
-        genre="chat",
-        turns=tuple(f"noise{n} says {t} " * (1 + n % 9) for t in range(2 + n % 7)),
-    )
-    for n in range(120)
-]
 SIZE = tokens.from_words(91)
-
-
-def settings_of(target: int, **changes) -> BuildSettings:
-    return BuildSettings(target=target, **changes)
 
 
 builds = st.builds(

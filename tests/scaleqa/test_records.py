@@ -20,43 +20,7 @@ from scaleqa.records.probes import lexical_probes
 from scaleqa.records.release import quotas, release
 from scaleqa.records.text import names
 from scaleqa.records.validate import validate
-
-WORDS = (
-    "cable oven ledger violin harbour bandage turbine pencil carpet lemon orbit saddle quarry "
-    "lantern thimble gravel mosaic pepper anchor velvet copper willow magnet barley"
-).split()
-
-
-def make(number: int = 1, *, split: str = "s1", domain: str = "Finance", **changes) -> Record:
-    """A record whose words depend on its number alone."""
-
-    def some(start: int, count: int) -> str:
-        words = [
-            f"{WORDS[(number * 7 + start + n * (number % 5 + 1)) % len(WORDS)]}{number}x{n}"
-            for n in range(count)
-        ]
-        return " ".join(words)
-
-    fields = {
-        "id": f"{split}:{domain}-{number:03d}",
-        "split": split,
-        "domain": domain,
-        "dialogue": [
-            {"role": ("user", "model")[n % 2], "content": f"{some(n, 13)}."} for n in range(7)
-        ],
-        "question": f"Which {some(3, 6)} do we take?",
-        "options": {key: some(40 + n, 3) for n, key in enumerate(LETTERS)},
-        "answer": letter(f"{split}:{domain}-{number:03d}"),
-        "evidence": [2],
-        "reasoning": "Because the rule says so.",
-        "stress": {"labels": ["constraint_trap"], "primary": "constraint_trap"},
-    }
-    return Record.model_validate(fields | changes)
-
-
-def write(path: Path, records: list[Record]) -> Path:
-    path.write_text("".join(record.model_dump_json() + "\n" for record in records))
-    return path
+from tests.support.records import make, write
 
 
 @pytest.mark.parametrize(

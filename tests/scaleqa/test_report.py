@@ -9,18 +9,18 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from scaleqa.evaluate.metrics import score
+from scaleqa.report.groups import group, length_name, ordered, read_light
 
 from scaleqa.backends import Said, open_backend
 from scaleqa.errors import DataError
 from scaleqa.evaluate import loop
 from scaleqa.evaluate.loop import LoopSettings, run_packages
-from scaleqa.evaluate.metrics import score
 from scaleqa.evaluate.rows import all_rows, read_rows
 from scaleqa.packages import build
 from scaleqa.prompts import template
 from scaleqa.report import figures_json, paper, tables, write_report
 from scaleqa.report.details import Texts, choose, verdict
-from scaleqa.report.groups import group, length_name, ordered, read_light
 from scaleqa.report.html import Cell, script_json, table
 from scaleqa.report.svg import (
     KNOWN,
@@ -40,7 +40,7 @@ from scaleqa.report.svg import (
 from scaleqa.report.words import finding, stand_ins, uneven
 from scaleqa.stats import wilson
 from scaleqa.systems.flat import FlatSystem
-from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+from tests.support.records import NOISE, RECORDS, settings_of
 
 NASTY = (
     "</script><script>document.title='owned'</script><!-- \"it's\" & \u2028 <img src=x onerror=1>"

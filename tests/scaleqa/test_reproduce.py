@@ -20,8 +20,7 @@ from scaleqa.stats import mcnemar, wilson
 from scaleqa.systems import registry
 from scaleqa.systems.controls import perfect_episodes
 from scaleqa.systems.drift_window import make as drift_window
-from tests.scaleqa.test_packages import NOISE, RECORDS
-from tests.scaleqa.test_sequels import SEQUELS, follow
+from tests.support.records import NOISE, RECORDS, SEQUELS, follow
 from tests.support.servers import JsonServer, completion, serving
 
 SHORT = (2500,)

@@ -5,36 +5,18 @@ import json
 from collections import Counter
 
 import pytest
+from scaleqa.evaluate.tools import tools_for
 from typer.testing import CliRunner
 
 from scaleqa.cli.app import app
 from scaleqa.errors import DataError
-from scaleqa.evaluate.tools import tools_for
 from scaleqa.packages import build, load_packages, write_packages
-from scaleqa.records import LETTERS, Sequel, load_records, load_sequels, shipped, shipped_sequels
+from scaleqa.records import Sequel, load_records, load_sequels, shipped, shipped_sequels
 from scaleqa.records.load import data_dir, read_lines
 from scaleqa.records.validate import validate
 from scaleqa.systems import Asked
 from scaleqa.systems.controls import perfect_episodes
-from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
-from tests.scaleqa.test_records import make, write
-
-
-def follow(record, *, named: bool = False, **changes) -> Sequel:
-    """A sequel whose words depend on its record's id alone."""
-    fields = {
-        "id": record.id,
-        "named": named,
-        "dialogue": [
-            {"role": ("user", "model")[n % 2], "content": f"later {record.id} goes on {n}"}
-            for n in range(4)
-        ],
-        "answer": LETTERS[(LETTERS.index(record.answer) + 1) % 4],
-        "evidence": [2],
-        "keeps": [1, 4],
-        "reasoning": f"It changed for {record.id}.",
-    }
-    return Sequel.model_validate(fields | changes)
+from tests.support.records import NOISE, RECORDS, SEQUELS, follow, make, settings_of, write
 
 
 def turns(*texts):
@@ -126,7 +108,6 @@ def test_sequels_stand_alone():
     assert (finding.where, finding.message) == (records[0].id, "has 2 sequels")
 
 
-SEQUELS = [follow(record, named=n % 2 == 0) for n, record in enumerate(RECORDS) if n % 5 == 0]
 FOLLOWED = {sequel.id: sequel for sequel in SEQUELS}
 ENOUGH = 9000
 

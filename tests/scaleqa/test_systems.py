@@ -16,17 +16,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scaleqa.evaluate.metrics import score
 
 from scaleqa.backends import open_backend
 from scaleqa.errors import DataError
 from scaleqa.evaluate import diagnose
 from scaleqa.evaluate.loop import LoopSettings, run_package
-from scaleqa.evaluate.metrics import score
 from scaleqa.packages import StreamTurn, build
 from scaleqa.prompts import template
 from scaleqa.systems import Asked, Exchange, Tools, open_system, registry, system_names
 from scaleqa.systems.summarise import summarise
-from tests.scaleqa.test_packages import NOISE, RECORDS, settings_of
+from tests.support.records import NOISE, RECORDS, settings_of
 from tsim import tokens, vectors
 
 ROOT = Path(__file__).parents[2]

@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scaleqa.transfer.cuts import best_threshold, drift_alone, every, judge, late_causal
 
 from scaleqa.errors import DataError
 from scaleqa.stats import exact_f1, half_segment, pk, window_diff
@@ -27,9 +28,8 @@ from scaleqa.transfer import (
     load_release,
     measure,
 )
-from scaleqa.transfer.cuts import best_threshold, drift_alone, every, judge, late_causal
 from scaleqa.transfer.pages import Origin, longmemeval_page, tiage_page
-from tests.scaleqa.test_controls import thread
+from tests.support.threads import thread
 from tsim.presets import LATE
 
 WORDS = "budget letter rule gpu bread train project only new says".split()
