@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.tsim.test_engine import WIDTH, Feed, embed, relaxed, streams
 from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import render
+from tsim.engine.late.relevance import ask
 from tsim.errors import InputError
 from tsim.index import Postings, Rows, Windows, terms
 from tsim.presets import Preset
@@ -481,7 +482,9 @@ def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, m
     assert "it shares rare words with the topic of turn 60 (oduya, van" in str(plain[863])
     assert plain[60].resumes is None
     monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: True)
-    monkeypatch.setattr("tsim.engine.late.extent", None)  # along the stream, nothing holds together
+    monkeypatch.setattr(
+        "tsim.engine.late.relevance.extent", None
+    )  # along the stream, nothing holds together
     assert {60, 62, 863} <= {*ask(LATE)}, "the same where conversations are interleaved"
     monkeypatch.undo()
     assert {60, 62} <= {*ask(Preset(name="late-once", settings=once))} - {863, 864, 865}
@@ -524,10 +527,10 @@ def test_a_span_that_resumes_names_the_words_though_they_stand_beside_it(tmp_pat
 
 def test_the_engine_raises_turns_by_the_formula_and_none_of_the_episode(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr("tsim.engine.late.extent", lambda _, __, at: range(at, at + 3))
+    monkeypatch.setattr("tsim.engine.late.relevance.extent", lambda _, __, at: range(at, at + 3))
     monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: False)
     monkeypatch.setattr(
-        "tsim.engine.late.values",
+        "tsim.engine.late.following.values",
         lambda settings, relevant, *rest: (
             seen.append(relevant) or values(settings, relevant, *rest)
         ),
@@ -565,8 +568,9 @@ def test_words_that_tell_more_weigh_more_beside_meaning(tmp_path):
         thread.add_many([("user", f"against {'Oduya' if n == 7 else 'all'}") for n in range(40)])
         thread.search("for Oduya")
         for text, place in (("for Oduya", 7), ("for all", 8)):
-            asked = thread._engine._ask(thread._asked(text))
-            weights, postings = asked.weights, thread._engine._postings
+            index = thread._engine.index
+            asked = ask(SPAN, index, thread._asked(text))
+            weights, postings = asked.weights, index.postings
             nats = sum(share * postings.rarity(term) for term, share in weights.items())
             held = weights[text.split()[1].lower()] / 2
             assert asked.own[place] - asked.similar[place] == pytest.approx(
