@@ -7,20 +7,31 @@ is listed in docs/method.md.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Generic, TypeAlias, TypeVar
 
-from tsim.engine import EpisodeSettings, LateSettings
+from tsim.engine import EpisodeSettings, LateSettings, Settings
 from tsim.errors import InputError
 from tsim.rank import RankSettings, ReentrySettings, SpanSettings
 from tsim.segment import ConfidenceSettings, DriftSettings, LinkSettings
 
+S = TypeVar("S", bound=Settings, covariant=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
-    """A method of remembering with all its constants."""
+class Preset(Generic[S]):
+    """A method of remembering with all its constants.
+
+    Attributes:
+        name: What users call it.
+        settings: The constants.
+        former: Fingerprints that earlier releases wrote for the same method and constants.
+    """
 
     name: str
-    settings: EpisodeSettings | LateSettings
+    settings: S
+    former: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -28,8 +39,17 @@ class Preset:
         content = json.dumps(asdict(self.settings), sort_keys=True)
         return f"{self.name}/{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """All fingerprints under which files of this preset may have been written, newest first."""
+        return (self.fingerprint, *self.former)
 
-OFFICIAL = Preset(
+
+# A preset of any method.
+AnyPreset: TypeAlias = Preset[Settings]
+
+
+OFFICIAL: Preset[EpisodeSettings] = Preset(
     name="official",
     settings=EpisodeSettings(
         segment=DriftSettings(
@@ -38,7 +58,7 @@ OFFICIAL = Preset(
     ),
 )
 
-LONGMEMEVAL = Preset(
+LONGMEMEVAL: Preset[EpisodeSettings] = Preset(
     name="longmemeval",
     settings=EpisodeSettings(
         segment=DriftSettings(
@@ -60,7 +80,7 @@ LONGMEMEVAL = Preset(
 
 # Chosen on split s1 of the benchmark's records, with some looks at LongMemEval; docs/method.md
 # tells which.
-LATE = Preset(
+LATE: Preset[LateSettings] = Preset(
     name="late",
     settings=LateSettings(
         boundary=ConfidenceSettings(base=-0.43, sides=5.2, drift=2.2, speaker=2.0, cut=0.25),
@@ -102,11 +122,11 @@ LATE = Preset(
     ),
 )
 
-DEFAULT = LATE
-PRESETS = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}
+DEFAULT: AnyPreset = LATE
+PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}
 
 
-def find_preset(name: str) -> Preset:
+def find_preset(name: str) -> AnyPreset:
     """Returns the preset of that name.
 
     Raises:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tsim.embed import Embedder
 from tsim.engine import Tools
-from tsim.presets import Preset
+from tsim.presets import AnyPreset
 from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, TurnRow
 from tsim.types import NewTurn, Turn
 from tsim.vectors import Vectors
@@ -14,7 +14,7 @@ CHUNK = 512
 
 
 def replay(
-    preset: Preset,
+    preset: AnyPreset,
     embedder: Embedder,
     turns: Sequence[Turn],
     *,

@@ -14,7 +14,7 @@ from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Query, Tools
 from tsim.errors import InputError, MismatchError, TsimError
-from tsim.presets import Preset
+from tsim.presets import AnyPreset
 from tsim.state import Changes, Counters
 from tsim.store import Store
 from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
@@ -43,7 +43,7 @@ class Thread:
         name: str,
         store: Store,
         embedder: Embedder,
-        preset: Preset,
+        preset: AnyPreset,
         settings: Mapping[str, str],
     ) -> None:
         """Opens lazily: the thread is read when first used.

@@ -1,6 +1,7 @@
 """The engine against the reference, on random streams."""
 
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tests.tsim import reference
 from tsim import LATE, LONGMEMEVAL, OFFICIAL, NewTurn
 from tsim.engine import Query, Tools
+from tsim.presets import Preset
 from tsim.state import EMPTY
 from tsim.vectors import unit
 
@@ -162,6 +164,26 @@ def test_no_text_is_embedded_twice_and_cluster_texts_only_when_they_change(strea
 @pytest.mark.parametrize("preset", [LATE, OFFICIAL], ids=lambda p: p.name)
 def test_an_empty_thread_answers_with_nothing(preset):
     assert Feed(preset).search() == []
+
+
+@pytest.mark.parametrize(
+    ("preset", "written"),
+    [
+        (LATE, "late/2575c2fa21d9"),
+        (OFFICIAL, "official/7a00f7e80189"),
+        (LONGMEMEVAL, "longmemeval/577bf31183b0"),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_presets_know_what_earlier_releases_wrote_for_them(preset, written):
+    assert written in preset.fingerprints
+    assert preset.fingerprints == (preset.fingerprint, *preset.former)
+
+
+def test_other_constants_have_another_fingerprint():
+    settings = replace(LATE.settings, span=replace(LATE.settings.span, budget=1))
+    changed = Preset(name=LATE.name, settings=settings)
+    assert not {*changed.fingerprints} & {*LATE.fingerprints}
 
 
 def test_presets_hold_the_papers_constants():

@@ -11,7 +11,6 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.fixed_window import Windows
 from scaleqa.systems.protocol import Tools
 from scaleqa.systems.registry import take
-from tsim.engine import EpisodeSettings
 from tsim.presets import OFFICIAL
 from tsim.segment import Buffer, DriftSettings, advance
 
@@ -38,8 +37,7 @@ class DriftWindow(Windows):
 def make(options: Mapping[str, str], tools: Tools) -> DriftWindow:
     """Opens the system; options: theta (0 for the paper's), k."""
     values = take(options, theta=0.0, k=5)
-    settings = OFFICIAL.settings
-    assert isinstance(settings, EpisodeSettings)  # noqa: S101  # the paper's preset has episodes
-    theta = float(values["theta"]) or settings.segment.threshold
-    segment = replace(settings.segment, threshold=theta)
+    segment = OFFICIAL.settings.segment
+    if theta := float(values["theta"]):
+        segment = replace(segment, threshold=theta)
     return DriftWindow(tools, segment=segment, k=int(values["k"]))

@@ -12,7 +12,7 @@ from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Too
 from scaleqa.systems.registry import take
 from tsim import Memory, NewTurn
 from tsim.engine import EpisodeSettings, LateSettings
-from tsim.presets import LATE, Preset, find_preset
+from tsim.presets import LATE, AnyPreset, Preset, find_preset
 
 # The parts of the late preset, each with what takes it out.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
@@ -37,7 +37,7 @@ PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
 class Tsim:
     """A memory in a file of its own, thrown away afterwards."""
 
-    def __init__(self, tools: Tools, preset: Preset, k: int, budget: int) -> None:
+    def __init__(self, tools: Tools, preset: AnyPreset, k: int, budget: int) -> None:
         """Opens an empty memory."""
         self._preset = preset
         self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
@@ -108,7 +108,7 @@ def late(options: Mapping[str, str], tools: Tools) -> Tsim:
     return Tsim(tools, preset, int(values["k"]), int(values["budget"]))
 
 
-def without(preset: Preset, parts: Sequence[str]) -> Preset:
+def without(preset: Preset[LateSettings], parts: Sequence[str]) -> Preset[LateSettings]:
     """Returns a late preset without some of its parts, under a name that says so.
 
     Raises:
@@ -119,12 +119,11 @@ def without(preset: Preset, parts: Sequence[str]) -> Preset:
         raise DataError(f"the method has no part {unknown[0]!r}; there are {', '.join(PARTS)}")
     settings = preset.settings
     for part in parts:
-        if isinstance(settings, LateSettings):
-            settings = PARTS[part](settings)
+        settings = PARTS[part](settings)
     return Preset(name=f"{preset.name}-off={'+'.join(parts)}", settings=settings)
 
 
-def with_theta(preset: Preset, theta: float) -> Preset:
+def with_theta(preset: AnyPreset, theta: float) -> Preset[EpisodeSettings]:
     """Returns a preset that cuts episodes at another similarity, under a name that says so.
 
     Raises:

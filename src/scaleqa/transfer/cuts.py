@@ -198,8 +198,8 @@ def _by_chance(chats: Sequence[Embedded], k: int, seed: int) -> Segmented:
 
 
 def _boundary() -> ConfidenceSettings:
-    return LATE.settings.boundary  # type: ignore[union-attr]
+    return LATE.settings.boundary
 
 
 def _official() -> DriftSettings:
-    return OFFICIAL.settings.segment  # type: ignore[union-attr]
+    return OFFICIAL.settings.segment

@@ -2,7 +2,7 @@
 
 from tsim.engine.episodes import EpisodeEngine, EpisodeSettings
 from tsim.engine.late import LateEngine, LateSettings
-from tsim.engine.protocol import Engine, Found, Query, Tools
+from tsim.engine.protocol import Engine, Found, Query, Settings, Tools
 
 __all__ = [
     "Engine",
@@ -12,5 +12,6 @@ __all__ = [
     "LateEngine",
     "LateSettings",
     "Query",
+    "Settings",
     "Tools",
 ]

@@ -1,11 +1,11 @@
 """The seam between the façade and a method of remembering."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import Field, dataclass
+from typing import Any, ClassVar, Protocol
 
 from tsim.state import Changes, Counters, ThreadState
-from tsim.types import Forgotten, NewTurn, Receipt, SpanWhy, Turn, Why
+from tsim.types import Forgotten, Hit, NewTurn, Receipt, SpanWhy, Turn, Why
 from tsim.vectors import Vector, Vectors
 
 
@@ -109,4 +109,32 @@ class Engine(Protocol):
 
     def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
         """Removes turns and makes anew what was derived from them."""
+        ...
+
+
+class Settings(Protocol):
+    """All constants of a method, and the way to the engine that uses them.
+
+    A frozen dataclass of numbers and texts, or of such dataclasses: they become the fingerprint of
+    a preset.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def budget(self) -> int | None:
+        """Tokens that a search may return where the caller gives no budget; None for no limit."""
+        ...
+
+    @property
+    def summarises(self) -> bool:
+        """Whether episodes get a summary when they close."""
+        ...
+
+    def engine(self, dimension: int, state: ThreadState) -> Engine:
+        """Opens a thread."""
+        ...
+
+    def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Puts hits in the order of a prompt."""
         ...
