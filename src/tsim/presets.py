@@ -14,7 +14,7 @@ from typing import Generic, TypeAlias, TypeVar
 from tsim.engine import EpisodeSettings, LateSettings, Settings
 from tsim.errors import InputError
 from tsim.rank import RankSettings, ReentrySettings, SpanSettings
-from tsim.segment import ConfidenceSettings, DriftSettings, LinkSettings
+from tsim.segment import ConfidenceSettings, DriftRule, LinkSettings
 
 S = TypeVar("S", bound=Settings, covariant=True)
 
@@ -49,21 +49,17 @@ class Preset(Generic[S]):
 AnyPreset: TypeAlias = Preset[Settings]
 
 
+# The paper's constants are the defaults of each part.
 OFFICIAL: Preset[EpisodeSettings] = Preset(
     name="official",
-    settings=EpisodeSettings(
-        segment=DriftSettings(
-            threshold=0.70, min_tokens=120, max_tokens=320, recent=4, bonus=0.03, min_turns=2
-        ),
-    ),
+    settings=EpisodeSettings(),
+    former=("official/7a00f7e80189",),
 )
 
 LONGMEMEVAL: Preset[EpisodeSettings] = Preset(
     name="longmemeval",
     settings=EpisodeSettings(
-        segment=DriftSettings(
-            threshold=0.74, min_tokens=160, max_tokens=480, recent=2, bonus=0.06, min_turns=2
-        ),
+        segmenter=DriftRule(threshold=0.74, min_tokens=160, max_tokens=480, recent=2, bonus=0.06),
         rank=RankSettings(
             k_raw=16,
             k_summary=24,
@@ -76,6 +72,7 @@ LONGMEMEVAL: Preset[EpisodeSettings] = Preset(
             temporal_decay=0.5,
         ),
     ),
+    former=("longmemeval/577bf31183b0",),
 )
 
 # Chosen on split s1 of the benchmark's records, with some looks at LongMemEval; docs/method.md

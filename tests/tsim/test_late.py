@@ -31,7 +31,7 @@ from tsim.rank import (
     weigh,
 )
 from tsim.rank.spans import LEAST
-from tsim.segment import interleaved, log_odds, members, replies
+from tsim.segment import gap_confidences, interleaved, log_odds, members, replies
 from tsim.types import Hit, SpanWhy, Turn
 from tsim.vectors import unit
 
@@ -92,13 +92,24 @@ def test_long_threads_count_rare_and_frequent_terms_alike(monkeypatch):
 @given(st.integers(1, 30))
 def test_log_odds_follow_the_formula(count):
     x = drawn(count)
-    found, arriving = log_odds(BOUNDARY, x), log_odds(BOUNDARY, x, arrived=False)
+    found, arriving = log_odds(BOUNDARY, x), log_odds(BOUNDARY, x, settled=False)
     for i in range(count):
         near, far = x[max(0, i - 2) : i].sum(0), x[max(0, i - 4) : i].sum(0)
         drift = BOUNDARY.drift * cosine(far, x[i])
         for z, ahead in ((found[i], x[i : i + 2].sum(0)), (arriving[i], x[i])):
             expected = BOUNDARY.base - BOUNDARY.sides * cosine(near, ahead) - drift
             assert z == pytest.approx(expected, abs=1e-4)
+
+
+@given(st.integers(1, 30))
+def test_confidences_of_gaps_are_those_of_the_log_odds(count):
+    x = drawn(count)
+    for settled in (True, False):
+        odds = log_odds(BOUNDARY, x, settled=settled)
+        found = gap_confidences(BOUNDARY, x, settled=settled)
+        assert found == pytest.approx([1 / (1 + math.exp(-z)) for z in odds[1:]])
+    for end in range(1, count):  # on arrival, nothing later is known
+        assert gap_confidences(BOUNDARY, x[: end + 1])[-1] == found[end - 1]
 
 
 @relaxed

@@ -7,23 +7,18 @@ from hypothesis import strategies as st
 
 from tsim.assemble import WindowSettings, fit, render, window
 from tsim.index import Rows
-from tsim.segment import Buffer, DriftSettings, advance
+from tsim.segment import Arrival, DriftRule, cuts
 from tsim.types import Evidence, Hit, Term, Turn, Why
 from tsim.vectors import best, unit
 
-DRIFT = DriftSettings(threshold=0.7, min_tokens=120, max_tokens=320, recent=4, bonus=0.03)
+DRIFT = DriftRule(threshold=0.7, min_tokens=120, max_tokens=320, recent=4, bonus=0.03)
 X, Y = np.eye(2, dtype=np.float32)
 
 
-def feed(*turns, settings=DRIFT):
+def feed(*turns):
     """Takes (role, words, vector); returns where cuts fell."""
-    buffer, cuts = Buffer(), []
-    for place, (role, words, vector) in enumerate(turns):
-        step = advance(settings, buffer, role=role, words=words, vector=vector)
-        buffer = step.buffer
-        if step.cut:
-            cuts.append(place)
-    return cuts
+    arrivals = [Arrival(role=role, words=words, vector=vector) for role, words, vector in turns]
+    return [place for place, cut in enumerate(cuts(DRIFT, arrivals)) if cut]
 
 
 def test_drift_cuts_only_after_the_minimum_length():
@@ -52,6 +47,24 @@ def test_only_the_recent_turns_make_the_centre():
     early = [("user", 20, Y)] * 3
     late = [("user", 20, X)] * 4
     assert feed(*early, *late, ("user", 1, X)) == [0]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["user", "model", "tool"]), st.integers(1, 90), st.sampled_from([X, Y])
+        ),
+        min_size=1,
+    )
+)
+def test_the_state_of_a_rule_follows_from_the_open_episode(turns):
+    arrivals = [Arrival(role=role, words=words, vector=vector) for role, words, vector in turns]
+    expected = cuts(DRIFT, arrivals)
+    first = 0  # of the open episode
+    for place, turn in enumerate(arrivals):
+        step = DRIFT.advance(DRIFT.resume(arrivals[first:place]), turn)
+        assert step.cut == expected[place]
+        first = place if step.cut else first
 
 
 @given(st.lists(st.floats(-1, 1, width=32), max_size=60), st.integers(0, 70))

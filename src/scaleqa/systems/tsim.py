@@ -13,6 +13,7 @@ from scaleqa.systems.registry import take
 from tsim import Memory, NewTurn
 from tsim.engine import EpisodeSettings, LateSettings
 from tsim.presets import LATE, AnyPreset, Preset, find_preset
+from tsim.segment import DriftRule
 
 # The parts of the late preset, each with what takes it out.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
@@ -129,9 +130,8 @@ def with_theta(preset: AnyPreset, theta: float) -> Preset[EpisodeSettings]:
     Raises:
         DataError: The preset does not cut episodes by drift.
     """
-    if not isinstance(preset.settings, EpisodeSettings):
+    settings = preset.settings
+    if not isinstance(settings, EpisodeSettings) or not isinstance(settings.segmenter, DriftRule):
         raise DataError(f"preset {preset.name!r} has no theta; official and longmemeval have one")
-    segment = replace(preset.settings.segment, threshold=theta)
-    return Preset(
-        name=f"{preset.name}-theta={theta:g}", settings=replace(preset.settings, segment=segment)
-    )
+    rule = replace(settings.segmenter, threshold=theta)
+    return Preset(name=f"{preset.name}-theta={theta:g}", settings=replace(settings, segmenter=rule))

@@ -7,6 +7,7 @@ turns; its summary and clusters come when it closes.
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from tsim.engine.protocol import Found, Query, Tools
 from tsim.errors import InputError
 from tsim.index import Rows
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
-from tsim.segment import DriftSettings, advance, refill
+from tsim.segment import Arrival, DriftRule, Segmenter
 from tsim.state import Changes, ClusterRow, EpisodeRow, ThreadState, TurnRow
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn, View
 from tsim.vectors import Vector, Vectors, best
@@ -28,9 +29,17 @@ COMPANIONS_KEPT = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSettings:
-    """All constants of the method."""
+    """All constants of the method; the defaults are the paper's.
 
-    segment: DriftSettings
+    Attributes:
+        segmenter: The rule that cuts the stream, whatever its state is.
+        summary: How the text of a summary is made.
+        clusters: How episodes are clustered.
+        rank: How episodes are found and ranked.
+        window: How much of an episode is shown.
+    """
+
+    segmenter: Segmenter[Any] = field(default_factory=DriftRule)
     summary: SummarySettings = field(default_factory=SummarySettings)
     clusters: ClusterSettings = field(default_factory=ClusterSettings)
     rank: RankSettings = field(default_factory=RankSettings)
@@ -96,10 +105,8 @@ class EpisodeEngine(Numbered):
         self._clusters.next_id = state.counters.cluster
         self._clusters.settle()
         self._open = list(state.open_turns)
-        self._buffer = refill(
-            self.settings.segment,
-            [(turn.role, len(turn.text.split())) for turn in self._open],
-            [self._raw[self._place(turn.id)] for turn in self._open],
+        self._segmented = self.settings.segmenter.resume(
+            _arrival(turn, self._raw[self._place(turn.id)]) for turn in self._open
         )
 
     def grow(
@@ -219,14 +226,8 @@ class EpisodeEngine(Numbered):
 
     def _advance(self, new: NewTurn, vector: Vector, finished: dict[int, list[Turn]]) -> int | None:
         """Moves the segmenter on; returns the episode that this turn closed."""
-        step = advance(
-            self.settings.segment,
-            self._buffer,
-            role=new.role,
-            words=len(new.text.split()),
-            vector=vector,
-        )
-        self._buffer = step.buffer
+        step = self.settings.segmenter.advance(self._segmented, _arrival(new, vector))
+        self._segmented = step.state
         if not step.cut:
             return None
         closed = self._turn_episodes[-1] if self._open else None
@@ -346,6 +347,10 @@ class EpisodeEngine(Numbered):
 
     def _place(self, turn: int) -> int:
         return bisect_left(self._turn_ids, turn)
+
+
+def _arrival(turn: NewTurn | Turn, vector: Vector) -> Arrival:
+    return Arrival(role=turn.role, words=len(turn.text.split()), vector=vector)
 
 
 def _top(scores: Vector, count: int) -> list[tuple[int, float]]:

@@ -33,17 +33,17 @@ class ConfidenceSettings:
     cut: float
 
 
-def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, arrived: bool = True) -> Vector:
+def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = True) -> Vector:
     """Returns z of the gap before each row, but for the speakers.
 
     Args:
         settings: Constants.
         vectors: Turns in order.
-        arrived: Whether the turn behind each had arrived; False gives each gap as it looked when
+        settled: Whether the turn behind each had arrived; False gives each gap as it looked when
             its own turn came.
     """
     near = _back(vectors, 2) + _back(vectors, 1)
-    ahead = vectors + _back(vectors, -1) if arrived else vectors
+    ahead = vectors + _back(vectors, -1) if settled else vectors
     far = _back(vectors, 4) + _back(vectors, 3) + near
     out: Vector = (
         settings.base
@@ -66,6 +66,20 @@ def confidences(
     z = odds.astype(np.float64) + settings.speaker * alone
     out: npt.NDArray[np.float64] = 1 / (1 + np.exp(-z))
     return out
+
+
+def gap_confidences(
+    settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = True
+) -> list[float]:
+    """Returns how likely a new topic begins before each turn but the first, whoever speaks.
+
+    Args:
+        settings: Constants.
+        vectors: All turns of a conversation, in order.
+        settled: As in `log_odds`.
+    """
+    odds = log_odds(settings, vectors, settled=settled)[1:]
+    return [confidence(settings, float(z), alone=False) for z in odds]
 
 
 def cosines(left: Vectors, right: Vectors) -> Vector:

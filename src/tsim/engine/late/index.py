@@ -85,7 +85,7 @@ class ThreadIndex:
         self.vectors.extend(vectors)
         low = max(0, first - BEFORE)
         rows = self.vectors.take(np.arange(low, len(self.vectors)))
-        return log_odds(self._boundary, rows, arrived=False)[first - low :]
+        return log_odds(self._boundary, rows, settled=False)[first - low :]
 
     def read(self, turn: Turn) -> None:
         """Notes the text and the speaker of the first turn that is unread."""
