@@ -12,7 +12,7 @@ from typing import Any
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Query, Tools
+from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, MismatchError, TsimError
 from tsim.presets import AnyPreset
 from tsim.state import Changes, Counters
@@ -63,7 +63,7 @@ class Thread:
         self._lock = threading.RLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
-        self._tools = Tools(
+        self._tools = Host(
             embed=embedder.embed,
             read=lambda episodes: store.episode_turns(name, episodes),
             turns=lambda ids: store.turns(name, ids),

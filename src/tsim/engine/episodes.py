@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tsim.assemble import WindowSettings, window
 from tsim.engine.numbered import Numbered
-from tsim.engine.protocol import Found, Query, Tools
+from tsim.engine.protocol import Found, Host, Query
 from tsim.errors import InputError
 from tsim.index import Rows
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
@@ -110,7 +110,7 @@ class EpisodeEngine(Numbered):
         )
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, tools: Tools
+        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns: cuts, summarises what closed, clusters it and describes what changed."""
         rows: list[TurnRow] = []
@@ -127,20 +127,20 @@ class EpisodeEngine(Numbered):
             rows.append(TurnRow(turn=turn, episode=episode, vector=vector))
             receipts.append(Receipt(turn=turn.id, episode=episode, closed=closed))
         self._raw.extend(vectors)
-        episodes = self._summarise(finished, tools)
+        episodes = self._summarise(finished, host)
         for summary in episodes:
             if summary.vector is not None:
                 self._close(summary.id, summary.vector)
                 self._clusters.join(summary.id)
         newest = EpisodeRow(id=self._counters.episode - 1, vector=None)
         changes = replace(
-            self._settle_clusters(tools, finished),
+            self._settle_clusters(host, finished),
             turns=tuple(rows),
             episodes=(*episodes, newest) if rows else (),
         )
         return changes, receipts
 
-    def search(self, query: Query, tools: Tools) -> list[Found]:
+    def search(self, query: Query, host: Host) -> list[Found]:
         """Ranks episodes by the evidence of the three views."""
         settings = self.settings.rank
         similar = self._raw.scores(query.vector)
@@ -173,7 +173,7 @@ class EpisodeEngine(Numbered):
             for one in ranked
         ]
 
-    def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
+    def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Tells which turns each view leads to, before anything is ranked."""
         settings = self.settings.rank
         raw = best(self._raw.scores(query.vector), settings.k_raw)
@@ -189,29 +189,29 @@ class EpisodeEngine(Numbered):
             for view, episodes in views.items()
         }
 
-    def beginnings(self, threshold: float, tools: Tools) -> list[int]:
+    def beginnings(self, threshold: float, host: Host) -> list[int]:
         """Refuses: a cut is never revisited here."""
         raise InputError(
             "this preset cuts once, as turns arrive; open the memory with preset late to cut again"
         )
 
-    def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
+    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns; their episodes are summarised anew, their clusters described anew."""
         gone = set(turns)
         touched = sorted({self._turn_episodes[self._place(turn)] for turn in gone})
         left = {
             episode: [turn for turn in kept if turn.id not in gone]
-            for episode, kept in tools.read(touched).items()
+            for episode, kept in host.read(touched).items()
         }
         emptied = tuple(episode for episode in touched if not left[episode])
         changed = {e: left[e] for e in touched if left[e] and e in self._summary_place}
-        episodes = self._summarise(changed, tools)
+        episodes = self._summarise(changed, host)
         for summary in episodes:
             if summary.vector is not None:
                 self._summaries.replace(self._summary_place[summary.id], summary.vector)
         self._clusters.remake(list(changed), emptied)
         changes = replace(
-            self._settle_clusters(tools, left),
+            self._settle_clusters(host, left),
             episodes=episodes,
             removed_turns=tuple(sorted(gone)),
             removed_episodes=emptied,
@@ -242,17 +242,17 @@ class EpisodeEngine(Numbered):
         self._closed.append(episode)
         self._summaries.extend([vector])
 
-    def _summarise(self, episodes: dict[int, list[Turn]], tools: Tools) -> tuple[EpisodeRow, ...]:
+    def _summarise(self, episodes: dict[int, list[Turn]], host: Host) -> tuple[EpisodeRow, ...]:
         texts = [summarise(self.settings.summary, e, turns) for e, turns in episodes.items()]
-        vectors = tools.embed(texts) if texts else ()
+        vectors = host.embed(texts) if texts else ()
         return tuple(EpisodeRow(id=e, vector=v) for e, v in zip(episodes, vectors, strict=True))
 
-    def _settle_clusters(self, tools: Tools, known: dict[int, list[Turn]]) -> Changes:
+    def _settle_clusters(self, host: Host, known: dict[int, list[Turn]]) -> Changes:
         """Embeds the descriptions of changed clusters; returns what changed among clusters."""
         settings, clusters = self.settings.clusters, self._clusters
         changed = sorted(clusters.changed)
         recent = {e for c in changed for e in clusters.members(c)[-settings.recent :]}
-        turns = {**tools.read(sorted(recent - set(known))), **known}
+        turns = {**host.read(sorted(recent - set(known))), **known}
         texts = [
             describe(
                 settings,
@@ -262,7 +262,7 @@ class EpisodeEngine(Numbered):
             for cluster in changed
         ]
         rows = []
-        for cluster, vector in zip(changed, tools.embed(texts) if texts else (), strict=True):
+        for cluster, vector in zip(changed, host.embed(texts) if texts else (), strict=True):
             clusters.set_description(cluster, vector)
             members, total = tuple(clusters.members(cluster)), clusters.total(cluster)
             rows.append(ClusterRow(id=cluster, members=members, total=total, vector=vector))

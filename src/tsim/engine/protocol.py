@@ -10,7 +10,7 @@ from tsim.vectors import Vector, Vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class Host:
     """What an engine may ask of the world.
 
     Attributes:
@@ -75,7 +75,7 @@ class Engine(Protocol):
         ...
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, tools: Tools
+        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns."""
         ...
@@ -84,18 +84,18 @@ class Engine(Protocol):
         """Leaves out turn ids: the next turn gets this one."""
         ...
 
-    def search(self, query: Query, tools: Tools) -> list[Found]:
+    def search(self, query: Query, host: Host) -> list[Found]:
         """Returns the best spans, best first.
 
         A method that packs keeps to the budget; others leave that to whoever asked.
         """
         ...
 
-    def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
+    def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Tells which turns each view leads to, before anything is ranked."""
         ...
 
-    def beginnings(self, threshold: float, tools: Tools) -> list[int]:
+    def beginnings(self, threshold: float, host: Host) -> list[int]:
         """Returns the turns that begin an episode, at a threshold of confidence.
 
         Raises:
@@ -107,7 +107,7 @@ class Engine(Protocol):
         """Tells whether all these turns are known."""
         ...
 
-    def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
+    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns and makes anew what was derived from them."""
         ...
 

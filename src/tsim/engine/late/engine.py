@@ -19,7 +19,7 @@ from tsim.engine.late.following import follow
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import Asked, ask, resume
 from tsim.engine.numbered import Numbered
-from tsim.engine.protocol import Found, Query, Tools
+from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import HEADING, ReentrySettings, SpanSettings, Values, gather, pack
 from tsim.segment import ConfidenceSettings, LinkSettings, confidence
 from tsim.state import Changes, EpisodeRow, ThreadState, TurnRow
@@ -90,7 +90,7 @@ class LateEngine(Numbered):
         self._last_role = state.open_turns[-1].role if state.open_turns else ""
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, tools: Tools
+        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns, and looks where a new topic seems to begin."""
         rows: list[TurnRow] = []
@@ -116,15 +116,15 @@ class LateEngine(Numbered):
             receipts.append(Receipt(turn=turn.id, episode=episode, closed=closed))
         return Changes(turns=tuple(rows), episodes=tuple(begun)), receipts
 
-    def search(self, query: Query, tools: Tools) -> list[Found]:
+    def search(self, query: Query, host: Host) -> list[Found]:
         """Finds where the question points and packs what belongs there."""
-        self._bring_up_to_date(tools)
+        self._bring_up_to_date(host)
         if not self._turn_ids:
             return []
         settings, span = self.settings, self.settings.span
 
         def texts_at(places: Sequence[int]) -> list[str]:
-            return [turn.text for turn in tools.turns([self._turn_ids[place] for place in places])]
+            return [turn.text for turn in host.turns([self._turn_ids[place] for place in places])]
 
         asked = ask(span, self.index, query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
@@ -140,9 +140,9 @@ class LateEngine(Numbered):
         )
         return sorted(found, key=lambda one: (-one.score, one.turns))[: query.count]
 
-    def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
+    def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Tells which turns meaning alone and words alone lead to."""
-        self._bring_up_to_date(tools)
+        self._bring_up_to_date(host)
         if not self._turn_ids:
             return {}
         width = min(self.settings.span.width, len(self._turn_ids))
@@ -160,16 +160,16 @@ class LateEngine(Numbered):
             for name, scores in views.items()
         }
 
-    def beginnings(self, threshold: float, tools: Tools) -> list[int]:
+    def beginnings(self, threshold: float, host: Host) -> list[int]:
         """Returns the turns that begin an episode, at a threshold of confidence."""
-        self._bring_up_to_date(tools)
+        self._bring_up_to_date(host)
         return [
             turn
             for place, turn in enumerate(self._turn_ids)
             if not place or self.index.confidence(place) >= threshold
         ]
 
-    def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
+    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns; nothing else was made of them."""
         gone = {*turns}
         owner = dict(zip(self._turn_ids, self._turn_episodes, strict=True))
@@ -191,10 +191,10 @@ class LateEngine(Numbered):
         settings = self.settings.boundary
         return confidence(settings, odds, alone=alone) >= settings.cut
 
-    def _bring_up_to_date(self, tools: Tools) -> None:
+    def _bring_up_to_date(self, host: Host) -> None:
         """Reads what was added since the last search."""
         if self.index.unread < len(self._turn_ids):
-            self.index.read_all(tools.since(self._turn_ids[self.index.unread]))
+            self.index.read_all(host.since(self._turn_ids[self.index.unread]))
         self.index.settle()
 
     def _choose(self, asked: Asked, worth: Values, budget: int) -> list[int]:
