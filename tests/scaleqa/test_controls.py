@@ -74,7 +74,7 @@ def test_words_help_perfect_episodes_to_exact_matches(tools):
 
 def test_drift_windows_are_cut_where_the_paper_s_rule_cuts(tools, tiny_embedder):
     turns = thread([f"{text} " * 12 for text in THREAD])
-    rule = replace(OFFICIAL.settings.segmenter, threshold=0.9)
+    rule = replace(OFFICIAL.settings.segmenter, min_similarity=0.9)
     arrivals = [
         Arrival(role=turn.role, words=len(turn.text.split()), vector=vector)
         for turn, vector in zip(turns, tiny_embedder.embed([t.text for t in turns]), strict=True)
@@ -93,7 +93,7 @@ def test_drift_windows_are_cut_where_the_paper_s_rule_cuts(tools, tiny_embedder)
 
 def test_theta_changes_the_cuts_and_the_preset_s_name(tools):
     preset = with_theta(OFFICIAL, 0.66)
-    assert (preset.name, preset.settings.segmenter.threshold) == ("official-theta=0.66", 0.66)
+    assert (preset.name, preset.settings.segmenter.min_similarity) == ("official-theta=0.66", 0.66)
     assert preset.settings.rank == OFFICIAL.settings.rank
     with pytest.raises(DataError, match="preset 'late' has no theta"):
         open_system("tsim:preset=late,theta=0.6", tools)

@@ -211,8 +211,9 @@ def test_an_empty_thread_answers_with_nothing(preset):
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_presets_know_what_earlier_releases_wrote_for_them(preset, written):
-    assert written in preset.fingerprints
-    assert preset.fingerprints == (preset.fingerprint, *preset.former)
+    assert preset.former == (written,)
+    assert preset.fingerprints == (preset.fingerprint, written)
+    assert preset.fingerprint != written
 
 
 def test_other_constants_have_another_fingerprint():
@@ -223,8 +224,8 @@ def test_other_constants_have_another_fingerprint():
 
 def test_presets_hold_the_papers_constants():
     segment, rank = OFFICIAL.settings.segmenter, OFFICIAL.settings.rank
-    assert (segment.threshold, segment.min_tokens, segment.max_tokens) == (0.70, 120, 320)
-    assert (segment.recent, segment.bonus, segment.min_turns) == (4, 0.03, 2)
+    assert (segment.min_similarity, segment.min_tokens, segment.max_tokens) == (0.70, 120, 320)
+    assert (segment.recent_turns, segment.user_after_model_bonus, segment.min_turns) == (4, 0.03, 2)
     assert (rank.k_raw, rank.k_summary, rank.k_cluster, rank.k_final) == (28, 20, 2, 5)
     assert (rank.w_raw, rank.w_summary, rank.w_cluster) == (1.15, 1.20, 0.75)
     assert (rank.w_expansion, rank.cluster_decay) == (0.55, 0.70)
@@ -234,10 +235,10 @@ def test_presets_hold_the_papers_constants():
     assert (window.turns, window.overlap) == (8, 2)
     assert OFFICIAL.settings.summary.characters == 1200
     adapted = LONGMEMEVAL.settings
-    assert (adapted.segmenter.threshold, adapted.segmenter.recent, adapted.segmenter.bonus) == (
-        0.74, 2, 0.06,
-    )  # fmt: skip
-    assert (adapted.segmenter.min_tokens, adapted.segmenter.max_tokens) == (160, 480)
+    segment = adapted.segmenter
+    assert (segment.min_similarity, segment.recent_turns) == (0.74, 2)
+    assert segment.user_after_model_bonus == 0.06
+    assert (segment.min_tokens, segment.max_tokens) == (160, 480)
     rank = adapted.rank
     assert (rank.k_raw, rank.k_summary, rank.k_cluster, rank.k_final) == (16, 24, 1, 8)
     assert (rank.w_raw, rank.w_summary, rank.w_cluster) == (1.5, 1.5, 0.35)

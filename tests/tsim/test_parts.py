@@ -11,7 +11,13 @@ from tsim.segment import Arrival, DriftRule, cuts
 from tsim.types import Evidence, Hit, Term, Turn, Why
 from tsim.vectors import best, unit
 
-DRIFT = DriftRule(threshold=0.7, min_tokens=120, max_tokens=320, recent=4, bonus=0.03)
+DRIFT = DriftRule(
+    min_similarity=0.7,
+    min_tokens=120,
+    max_tokens=320,
+    recent_turns=4,
+    user_after_model_bonus=0.03,
+)
 X, Y = np.eye(2, dtype=np.float32)
 
 

@@ -37,5 +37,5 @@ def make(options: Mapping[str, str], tools: Tools) -> DriftWindow:
     """Opens the system; options: theta (0 for the paper's), k."""
     values = take(options, theta=0.0, k=5)
     theta = float(values["theta"])
-    rule = DriftRule(threshold=theta) if theta else DriftRule()
+    rule = DriftRule(min_similarity=theta) if theta else DriftRule()
     return DriftWindow(tools, rule=rule, k=int(values["k"]))

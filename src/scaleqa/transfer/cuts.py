@@ -101,7 +101,7 @@ def drift(rule: DriftRule) -> Cutter:
 
 def drift_alone(threshold: float) -> Cutter:
     """Cuts by the paper's similarity and nothing else: no least and no greatest length."""
-    return drift(DriftRule(threshold=threshold, min_tokens=0, max_tokens=10**9, min_turns=1))
+    return drift(DriftRule(min_similarity=threshold, min_tokens=0, max_tokens=10**9, min_turns=1))
 
 
 def every(turns: int) -> Cutter:
@@ -150,9 +150,9 @@ def compare_rules(
         judge("drift, official", test, drift(DriftRule()), k),
     ]
     families = (
-        ("drift, threshold alone", drift_alone, DriftRule().threshold),
-        ("late, causal", late_causal, LATE.settings.boundary.cut),
-        ("late, settled", late_settled, LATE.settings.boundary.cut),
+        ("drift, threshold alone", drift_alone, DriftRule().min_similarity),
+        ("late, causal", late_causal, LATE.settings.boundary.cut_confidence),
+        ("late, settled", late_settled, LATE.settings.boundary.cut_confidence),
     )
     for name, family, own in families:
         tuned = best_threshold(dev, family, tuned_k)

@@ -11,7 +11,7 @@ from tsim.segment.confidence import (
     log_odds,
 )
 from tsim.segment.drift import DriftRule, DriftState
-from tsim.segment.links import Links, LinkSettings, interleaved, members, replies
+from tsim.segment.links import Links, LinkSettings, interleaved, membership, replies
 from tsim.segment.protocol import Arrival, Segmenter, Step, cuts
 
 __all__ = [
@@ -32,6 +32,6 @@ __all__ = [
     "gap_confidences",
     "interleaved",
     "log_odds",
-    "members",
+    "membership",
     "replies",
 ]

@@ -1,8 +1,8 @@
 """The paper's streaming rule: cut where the newest turn drifts from the recent ones.
 
-    c = norm(mean of the recent turns still in the episode)
-    s = cos(x, c) + bonus · [the previous speaker is the model and this one the user]
-    cut before x  if  (s < threshold and L >= min_tokens) or L >= max_tokens
+    c = norm(mean of the last recent_turns turns still in the episode)
+    s = cos(x, c) + user_after_model_bonus · [the previous speaker is the model, this one the user]
+    cut before x  if  (s < min_similarity and L >= min_tokens) or L >= max_tokens
                   and the episode holds at least min_turns turns
 
 L is the length of the episode before x joins. Nothing looks ahead and no cut is ever revisited.
@@ -38,13 +38,22 @@ class DriftState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftRule:
-    """The rule with its constants; the defaults are the paper's."""
+    """The rule with its constants; the defaults are the paper's.
 
-    threshold: float = 0.70
+    Attributes:
+        min_similarity: A less similar turn begins a new episode, if the episode is long enough.
+        min_tokens: Length that an episode has before drift may end it.
+        max_tokens: Length at which an episode ends without drift.
+        recent_turns: Newest turns of the episode that the next one is compared with.
+        user_after_model_bonus: Added to the similarity of a user's turn after the model's.
+        min_turns: Turns that an episode has before anything may end it.
+    """
+
+    min_similarity: float = 0.70
     min_tokens: int = 120
     max_tokens: int = 320
-    recent: int = 4
-    bonus: float = 0.03
+    recent_turns: int = 4
+    user_after_model_bonus: float = 0.03
     min_turns: int = 2
 
     def resume(self, episode: Iterable[Arrival]) -> DriftState:
@@ -62,7 +71,7 @@ class DriftRule:
     def _similarity(self, state: DriftState, turn: Arrival) -> float:
         centre = unit_vector(np.mean(state.recent, axis=0, dtype=np.float32))
         answered = state.role in MODEL_ROLES and turn.role == USER_ROLE
-        return float(turn.vector @ centre) + (self.bonus if answered else 0.0)
+        return float(turn.vector @ centre) + (self.user_after_model_bonus if answered else 0.0)
 
     def _ends(self, state: DriftState, turn: Arrival) -> bool:
         if state.turns < self.min_turns:
@@ -70,12 +79,12 @@ class DriftRule:
         length = tokens.from_words(state.words)
         if length >= self.max_tokens:
             return True
-        return length >= self.min_tokens and self._similarity(state, turn) < self.threshold
+        return length >= self.min_tokens and self._similarity(state, turn) < self.min_similarity
 
     def _joined(self, state: DriftState, turn: Arrival) -> DriftState:
         return DriftState(
             words=state.words + turn.words,
             turns=state.turns + 1,
             role=turn.role,
-            recent=(*state.recent, turn.vector)[-self.recent :],
+            recent=(*state.recent, turn.vector)[-self.recent_turns :],
         )

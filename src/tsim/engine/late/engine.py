@@ -134,7 +134,7 @@ class LateEngine(Numbered):
             self.index,
             asked,
             worth,
-            gather(chosen, span.skip),
+            gather(chosen, span.max_skipped_turns),
             ids=self._turn_ids,
             episodes=self._turn_episodes,
         )
@@ -145,7 +145,7 @@ class LateEngine(Numbered):
         self._bring_up_to_date(host)
         if not self._turn_ids:
             return {}
-        width = min(self.settings.span.width, len(self._turn_ids))
+        width = min(self.settings.span.window_turns, len(self._turn_ids))
         asked = ask(self.settings.span, self.index, query)
         views = {
             "dense": self.index.windows.scores(asked.similar),
@@ -187,9 +187,9 @@ class LateEngine(Numbered):
         """Tells whether a new topic seems to begin with the newest turn."""
         if self._turn_episodes[-1:] != [self._counters.episode - 1]:
             return True  # the first turn, or the newest episode was forgotten
-        alone = role == USER_ROLE == self._last_role
+        after_user = role == USER_ROLE == self._last_role
         settings = self.settings.boundary
-        return confidence(settings, odds, alone=alone) >= settings.cut
+        return confidence(settings, odds, user_after_user=after_user) >= settings.cut_confidence
 
     def _bring_up_to_date(self, host: Host) -> None:
         """Reads what was added since the last search."""
@@ -207,12 +207,12 @@ class LateEngine(Numbered):
             worth,
             words,
             budget=budget,
-            long=settings.long,
-            skip=settings.skip,
-            torn=self._torn(),
+            long_turn_words=settings.long_turn_words,
+            max_skipped=settings.max_skipped_turns,
+            after_forgotten=self._after_forgotten(),
         )
 
-    def _torn(self) -> frozenset[int]:
+    def _after_forgotten(self) -> frozenset[int]:
         """The places before which turns were forgotten."""
         if not self._turn_ids or self._turn_ids[-1] - self._turn_ids[0] + 1 == len(self._turn_ids):
             return frozenset()

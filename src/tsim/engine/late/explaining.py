@@ -72,11 +72,11 @@ def _shared(resumed: Resumed, postings: Postings, tops: Sequence[int]) -> dict[i
     raised = [top for top in tops if resumed.places[top]]
     near = {place for top in raised for place in range(top - BESIDE, top + BESIDE + 1)}
     places = sorted(place for place in near.difference(resumed.episode) if place >= 0)
-    standing = postings.standing(resumed.clues, places) if raised else []
+    occurrences = postings.occurrences(resumed.clues, places) if raised else []
     shared: dict[int, Weighted] = {}
     for top in raised:
         times: Counter[str] = Counter()
-        for term, place, count in standing:
+        for term, place, count in occurrences:
             if abs(place - top) <= BESIDE:
                 times[term] += count
         shared[top] = _by_weight((w, resumed.clues[w] * n / (n + 1)) for w, n in times.items())
@@ -85,7 +85,7 @@ def _shared(resumed: Resumed, postings: Postings, tops: Sequence[int]) -> dict[i
 
 def _heaviest(postings: Postings, weights: Mapping[str, float], span: Sequence[int]) -> Weighted:
     """The question's words that occur in a span, with their share of the weight."""
-    found = ((term, postings.covered(term, weights[term], span)) for term in weights)
+    found = ((term, postings.term_coverage(term, weights[term], span)) for term in weights)
     return _by_weight(one for one in found if one[1])
 
 

@@ -58,7 +58,7 @@ class ThreadIndex:
         self._paths: Paths | None = None
         self._settled = 0  # turns, when boundary evidence was last brought up to date
         self.vectors = Rows(dimension, vectors)
-        self.windows = Windows(self.vectors, span.width)
+        self.windows = Windows(self.vectors, span.window_turns)
         self.postings = Postings()
         self.stretches = Stretches(links, self.vectors, self._users)
 
@@ -117,16 +117,16 @@ class ThreadIndex:
 
     def confidence(self, place: int) -> float:
         """Returns how likely a new topic begins before one turn."""
-        alone = bool(place and self._users[place] and self._users[place - 1])
-        return confidence(self._boundary, self._odds[place], alone=alone)
+        after_user = bool(place and self._users[place] and self._users[place - 1])
+        return confidence(self._boundary, self._odds[place], user_after_user=after_user)
 
     def confidences(self, low: int, high: int) -> Values:
         """Returns the same for each turn from `low` to before `high`."""
         users = np.frombuffer(self._users, dtype=np.bool_)[low:high]
         before = bool(low and self._users[low - 1])
-        alone = users & np.append(before, users[:-1])
+        after_user = users & np.append(before, users[:-1])
         odds = np.frombuffer(self._odds, dtype=np.float32)[low:high]
-        return confidences(self._boundary, odds, alone)
+        return confidences(self._boundary, odds, after_user)
 
     def paths(self) -> Paths:
         """Returns what is left of a value along the thread; kept until a turn is added."""

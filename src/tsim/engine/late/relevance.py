@@ -9,15 +9,15 @@ import numpy.typing as npt
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.protocol import Query
 from tsim.rank import (
-    FAR,
+    MAX_EXTENT,
     ReentrySettings,
     SpanSettings,
     clues,
-    extent,
-    links,
+    episode_extent,
+    information,
+    reentry_values,
     relevance,
-    told,
-    weigh,
+    term_weights,
 )
 from tsim.vectors import Vector
 
@@ -64,13 +64,19 @@ class Asked:
 
 def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
     """Scores every turn of a thread that has turns."""
-    width = min(settings.width, len(index))
+    width = min(settings.window_turns, len(index))
     postings = index.postings
     similar = index.vectors.scores(query.vector)
-    weights = weigh(query.text, postings, power=settings.power, name=settings.name)
-    share = np.float32(settings.words * told(weights, postings) ** settings.telling)
-    own = similar + share * postings.coverage(weights)
-    windows = index.windows.scores(similar) + share * postings.coverage(weights, width)
+    weights = term_weights(
+        query.text,
+        postings,
+        rarity_power=settings.rarity_power,
+        name_factor=settings.name_factor,
+    )
+    nats = information(weights, postings)
+    lexical = np.float32(settings.lexical_weight * nats**settings.information_power)
+    own = similar + lexical * postings.coverage(weights)
+    windows = index.windows.scores(similar) + lexical * postings.coverage(weights, width)
     relevant = relevance(settings, own, windows)
     if relevant.max() <= 0:  # no turn is relevant, but some are still less so than others
         relevant -= relevant.min()
@@ -94,20 +100,20 @@ def resume(
         asked: The question against every turn.
         texts_at: Returns the texts of the turns at some places.
     """
-    if not settings.most:
+    if not settings.max_value:
         return asked
     anchor = int(asked.relevant.argmax())
-    episode = _episode(settings, span.reach, index, anchor)
-    short = np.minimum(1, span.long / index.lengths.astype(np.float32))
+    episode = _episode(settings, span.conversation_reach, index, anchor)
+    short = np.minimum(1, span.long_turn_words / index.lengths.astype(np.float32))
     texts = zip(texts_at(episode), (float(short[place]) for place in episode), strict=True)
     found = clues(settings, texts, index.postings, asked.weights.keys())
     mass = index.postings.coverage(found) * short
     mass[episode] = 0
-    link = links(settings, mass)
-    link[episode] = 0
-    raised = asked.best * link ** (1 / span.sharp)
-    # Relevance may be negative: without a link, 0 is no reason to come along.
-    again = (link > 0) & (raised > asked.relevant)
+    reentry = reentry_values(settings, mass)
+    reentry[episode] = 0
+    raised = asked.best * reentry ** (1 / span.relevance_power)
+    # Relevance may be negative: where nothing comes up again, 0 must not replace it.
+    again = (reentry > 0) & (raised > asked.relevant)
     return replace(
         asked,
         relevant=np.where(again, raised, asked.relevant),
@@ -117,10 +123,10 @@ def resume(
 
 def _episode(settings: ReentrySettings, reach: int, index: ThreadIndex, anchor: int) -> list[int]:
     """The places that seem to belong to the topic of a turn, in order."""
-    if not index.stretches.mixed_at(anchor):
-        low = max(0, anchor - FAR)
-        near = index.confidences(low, anchor + FAR + 1)
-        return [low + place for place in extent(settings, near, anchor - low)]
-    company = index.stretches.company([anchor], reach)
-    places: list[int] = company.places[company.member >= settings.kept].tolist()
+    if not index.stretches.interleaved_at(anchor):
+        low = max(0, anchor - MAX_EXTENT)
+        near = index.confidences(low, anchor + MAX_EXTENT + 1)
+        return [low + place for place in episode_extent(settings, near, anchor - low)]
+    around = index.stretches.neighbourhood([anchor], reach)
+    places: list[int] = around.places[around.membership >= settings.min_continuation].tolist()
     return places
