@@ -16,6 +16,20 @@ from tsim.errors import InputError
 from tsim.rank import RankSettings, ReentrySettings, SpanSettings
 from tsim.segment import ConfidenceSettings, DriftRule, LinkSettings
 
+__all__ = [
+    "DEFAULT",
+    "LATE",
+    "LONGMEMEVAL",
+    "OFFICIAL",
+    "PRESETS",
+    "AnyPreset",
+    "EpisodeSettings",
+    "LateSettings",
+    "Preset",
+    "Settings",
+    "find_preset",
+]
+
 S = TypeVar("S", bound=Settings, covariant=True)
 
 

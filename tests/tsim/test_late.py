@@ -14,7 +14,7 @@ from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import render
 from tsim.engine.late.relevance import ask
 from tsim.errors import InputError
-from tsim.index import Postings, Rows, Windows, terms
+from tsim.index import Postings, Rows, WindowIndex, terms
 from tsim.presets import Preset
 from tsim.rank import (
     clues,
@@ -52,7 +52,7 @@ def drawn(count, seed=1):
 def test_a_window_scores_as_the_cosine_of_its_sum(count, width):
     vectors, query = drawn(count), drawn(1, seed=2)[0]
     rows = Rows(WIDTH, vectors)
-    found = Windows(rows, width).scores(rows.scores(query))
+    found = WindowIndex(rows, width).scores(rows.scores(query))
     width = min(width, count)
     expected = [cosine(vectors[i : i + width].sum(0), query) for i in range(count - width + 1)]
     np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tsim import toolkit
 from tsim.assemble import WindowSettings, fit, render, window
 from tsim.index import Rows
 from tsim.segment import Arrival, DriftRule, cuts
@@ -141,3 +142,8 @@ def test_a_context_names_its_episodes_and_speakers():
     assert text == (
         "[episode 4, turns 40-41]\nuser: one\nuser: two\n\n[episode 2, turns 20-20]\nuser: three"
     )
+
+
+def test_the_toolkit_says_what_each_of_its_parts_is_for():
+    for name in toolkit.__all__:
+        assert f"`{name}`" in toolkit.__doc__

@@ -10,7 +10,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.fixed_window import Windows
 from scaleqa.systems.protocol import Tools
 from scaleqa.systems.registry import take
-from tsim.segment import Arrival, DriftRule
+from tsim.toolkit import Arrival, DriftRule
 
 
 class DriftWindow(Windows):

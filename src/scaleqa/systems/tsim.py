@@ -11,9 +11,8 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import Memory, NewTurn
-from tsim.engine import EpisodeSettings, LateSettings
-from tsim.presets import LATE, AnyPreset, Preset, find_preset
-from tsim.segment import DriftRule
+from tsim.presets import LATE, AnyPreset, EpisodeSettings, LateSettings, Preset, find_preset
+from tsim.toolkit import DriftRule
 
 # The parts of the late preset, each with what takes it out.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {

@@ -13,8 +13,7 @@ from typing import TypeAlias
 from scaleqa.stats import exact_f1, half_segment, pk, window_diff
 from scaleqa.transfer.tiage import Chat
 from tsim.presets import LATE
-from tsim.segment import Arrival, DriftRule, cuts, gap_confidences
-from tsim.vectors import Vectors
+from tsim.toolkit import Arrival, DriftRule, Vectors, cuts, gap_confidences
 
 DRAWS = 100
 STEPS = 200

@@ -16,7 +16,7 @@ from tsim.assemble import WindowSettings, window
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.errors import InputError
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import Arrival, DriftRule, Segmenter
 from tsim.state import Changes, ClusterRow, EpisodeRow, ThreadState, TurnRow
@@ -71,10 +71,10 @@ class EpisodeEngine(Numbered):
         """Loads a thread."""
         super().__init__()
         self.settings = settings
-        self._raw = Rows(dimension, state.turn_vectors)
+        self._raw = DenseIndex(dimension, state.turn_vectors)
         self._closed: list[int] = []  # ascending; places in the summary rows
         self._summary_place: dict[int, int] = {}
-        self._summaries = Rows(dimension)
+        self._summaries = DenseIndex(dimension)
         self._clusters = Clusters(settings.clusters, dimension, self._summary_vector)
         self._companions_of: dict[
             int, tuple[tuple[tuple[int, int], ...], tuple[tuple[int, float], ...]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.segment import Links, LinkSettings, interleaved, membership, replies
 
 # Turns of a stretch in which links are sought, and turns it sees to either side.
@@ -50,7 +50,7 @@ class _Stretch:
 class Stretches:
     """The stretches of a growing thread."""
 
-    def __init__(self, settings: LinkSettings, rows: Rows, users: bytearray) -> None:
+    def __init__(self, settings: LinkSettings, rows: DenseIndex, users: bytearray) -> None:
         """Watches the vectors of a thread, and which of its turns are the user's."""
         self._settings = settings
         self._rows = rows

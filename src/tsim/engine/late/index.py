@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tsim.assemble import line
 from tsim.engine.stretches import Stretches
-from tsim.index import Postings, Rows, Windows
+from tsim.index import DenseIndex, Postings, WindowIndex
 from tsim.rank import Paths, SpanSettings, Values, paths
 from tsim.segment import (
     AFTER,
@@ -57,8 +57,8 @@ class ThreadIndex:
         self._odds = array("f")
         self._paths: Paths | None = None
         self._settled = 0  # turns, when boundary evidence was last brought up to date
-        self.vectors = Rows(dimension, vectors)
-        self.windows = Windows(self.vectors, span.window_turns)
+        self.vectors = DenseIndex(dimension, vectors)
+        self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
         self.stretches = Stretches(links, self.vectors, self._users)
 
