@@ -85,10 +85,10 @@ def interleaved(settings: LinkSettings, vectors: Vectors) -> bool:
     """
     if len(vectors) < 2 * DISTANT.stop:
         return False
-    neighbours = _alike(vectors, range(1, 2))
+    neighbours, apart = _alike(vectors, range(1, 2)), _alike(vectors, APART)
     reached, distant = _alike(vectors, range(1, settings.max_lag + 1)), _alike(vectors, DISTANT)
-    mixed = neighbours - _alike(vectors, APART) < settings.neighbour_margin
-    return mixed and reached - distant > settings.reach_margin
+    plain = neighbours - apart >= settings.neighbour_margin
+    return not plain and reached - distant > settings.reach_margin
 
 
 def replies(settings: LinkSettings, vectors: Vectors, users: Flags) -> Links:
@@ -101,9 +101,8 @@ def replies(settings: LinkSettings, vectors: Vectors, users: Flags) -> Links:
     lags = _lag_prior(settings, score, possible, opens)
     for _ in range(settings.lane_rounds):
         found = _matched(settings, score, possible, opens, lags)
-        score = settings.turn_weight * alike + settings.lane_weight * _lanes_alike(
-            settings, gram, found
-        )
+        lanes_alike = _lanes_alike(settings, gram, found)
+        score = settings.turn_weight * alike + settings.lane_weight * lanes_alike
     return _matched(settings, score, possible, opens, lags)
 
 
