@@ -31,7 +31,7 @@ import numpy as np
 from tsim import LATE, OFFICIAL, Memory, NewTurn
 from tsim.embed import open_embedder
 from tsim.errors import ModelError
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.presets import AnyPreset
 from tsim.store import SqliteStore
 from tsim.vectors import Vector, Vectors, best, unit
@@ -217,7 +217,7 @@ def plain_rag(directory: Path, turns: list[NewTurn], dimension: int) -> dict[str
     connection = sqlite3.connect(directory / "rag.db")
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("CREATE TABLE turn (id INTEGER PRIMARY KEY, text TEXT, vector BLOB)")
-    rows = Rows(dimension)
+    rows = DenseIndex(dimension)
     start = time.perf_counter()
     for first in range(0, len(turns), 512):
         some = turns[first : first + 512]

@@ -14,7 +14,7 @@ from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import render
 from tsim.engine.late.relevance import ask
 from tsim.errors import InputError
-from tsim.index import Postings, Rows, WindowIndex, terms
+from tsim.index import DenseIndex, Postings, WindowIndex, terms
 from tsim.presets import Preset
 from tsim.rank import (
     clues,
@@ -51,7 +51,7 @@ def drawn(count, seed=1):
 @given(st.integers(1, 40), st.integers(1, 8))
 def test_a_window_scores_as_the_cosine_of_its_sum(count, width):
     vectors, query = drawn(count), drawn(1, seed=2)[0]
-    rows = Rows(WIDTH, vectors)
+    rows = DenseIndex(WIDTH, vectors)
     found = WindowIndex(rows, width).scores(rows.scores(query))
     width = min(width, count)
     expected = [cosine(vectors[i : i + width].sum(0), query) for i in range(count - width + 1)]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tsim import toolkit
 from tsim.assemble import WindowSettings, fit, render, window
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.segment import Arrival, DriftRule, cuts
 from tsim.types import Evidence, Hit, Term, Turn, Why
 from tsim.vectors import best, unit
@@ -85,21 +85,21 @@ def test_best_is_a_sort_by_score_then_place(scores, count):
 def test_rows_score_the_same_however_they_were_added(first, sizes, seed):
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(first + sum(sizes), 8)).astype(np.float32)
-    grown = Rows(8, vectors[:first])
+    grown = DenseIndex(8, vectors[:first])
     start = first
     for size in sizes:
         grown.extend(vectors[start : start + size])
         start += size
     query = rng.normal(size=8).astype(np.float32)
     scores = grown.scores(query)
-    assert scores.tobytes() == Rows(8, vectors).scores(query).tobytes()
+    assert scores.tobytes() == DenseIndex(8, vectors).scores(query).tobytes()
     np.testing.assert_allclose(scores, vectors @ query, atol=1e-5)
 
 
 def test_a_deleted_row_leaves_what_would_be_there_without_it():
     vectors = np.random.default_rng(1).normal(size=(4100, 4)).astype(np.float32)
     for gone in (0, 2047, 2048, 4099):
-        rows = Rows(4, vectors)
+        rows = DenseIndex(4, vectors)
         rows.delete(gone)
         rows.extend(vectors[:3])
         left = np.concatenate([np.delete(vectors, gone, axis=0), vectors[:3]])
