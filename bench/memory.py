@@ -28,10 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from tsim import LATE, OFFICIAL, Memory, NewTurn, Preset
+from tsim import LATE, OFFICIAL, Memory, NewTurn
 from tsim.embed import open_embedder
 from tsim.errors import ModelError
-from tsim.index import Rows
+from tsim.index import DenseIndex
+from tsim.presets import AnyPreset
 from tsim.store import SqliteStore
 from tsim.vectors import Vector, Vectors, best, unit
 
@@ -116,7 +117,9 @@ def quantiles(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def ours(directory: Path, turns: list[NewTurn], dimension: int, preset: Preset) -> dict[str, Any]:
+def ours(
+    directory: Path, turns: list[NewTurn], dimension: int, preset: AnyPreset
+) -> dict[str, Any]:
     embedder = Drawn(dimension)
     path = directory / f"{preset.name}.db"
     with Memory.open(path, model=embedder, preset=preset) as memory:
@@ -214,7 +217,7 @@ def plain_rag(directory: Path, turns: list[NewTurn], dimension: int) -> dict[str
     connection = sqlite3.connect(directory / "rag.db")
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("CREATE TABLE turn (id INTEGER PRIMARY KEY, text TEXT, vector BLOB)")
-    rows = Rows(dimension)
+    rows = DenseIndex(dimension)
     start = time.perf_counter()
     for first in range(0, len(turns), 512):
         some = turns[first : first + 512]

@@ -10,7 +10,7 @@ from tsim import transfer
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
 from tsim.errors import InputError, MismatchError
-from tsim.presets import DEFAULT, PRESETS, Preset, find_preset
+from tsim.presets import DEFAULT, PRESETS, AnyPreset, find_preset
 from tsim.replay import replay
 from tsim.store import SqliteStore, Store
 from tsim.thread import MAX_ID, Thread
@@ -26,7 +26,7 @@ class Memory:
     ...     print(thread.context("Which model for the new project?"))
     """
 
-    def __init__(self, store: Store, embedder: Embedder, preset: Preset) -> None:
+    def __init__(self, store: Store, embedder: Embedder, preset: AnyPreset) -> None:
         """Joins a store, an embedder and a preset; `Memory.open` is the usual way."""
         self._store = store
         self._embedder = embedder
@@ -41,7 +41,7 @@ class Memory:
         path: str | Path,
         *,
         model: str | Embedder | None = None,
-        preset: str | Preset | None = None,
+        preset: str | AnyPreset | None = None,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
@@ -188,7 +188,7 @@ class Memory:
         return self._store.replace_all(contents, self._wanted(), expected=versions)
 
 
-def _written_with(store: Store) -> Preset:
+def _written_with(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with; the default for a new one."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if p.fingerprint == found), DEFAULT)

@@ -7,20 +7,45 @@ is listed in docs/method.md.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Generic, TypeAlias, TypeVar
 
-from tsim.engine import EpisodeSettings, LateSettings
+from tsim.engine import EpisodeSettings, LateSettings, Settings
 from tsim.errors import InputError
 from tsim.rank import RankSettings, ReentrySettings, SpanSettings
-from tsim.segment import ConfidenceSettings, DriftSettings, LinkSettings
+from tsim.segment import ConfidenceSettings, DriftRule, LinkSettings
+
+__all__ = [
+    "DEFAULT",
+    "LATE",
+    "LONGMEMEVAL",
+    "OFFICIAL",
+    "PRESETS",
+    "AnyPreset",
+    "EpisodeSettings",
+    "LateSettings",
+    "Preset",
+    "Settings",
+    "find_preset",
+]
+
+S = TypeVar("S", bound=Settings, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
-    """A method of remembering with all its constants."""
+class Preset(Generic[S]):
+    """A method of remembering with all its constants.
+
+    Attributes:
+        name: What users call it.
+        settings: The constants.
+        former: Fingerprints that earlier releases wrote for the same method and constants.
+    """
 
     name: str
-    settings: EpisodeSettings | LateSettings
+    settings: S
+    former: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -28,21 +53,32 @@ class Preset:
         content = json.dumps(asdict(self.settings), sort_keys=True)
         return f"{self.name}/{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """All fingerprints under which files of this preset may have been written, newest first."""
+        return (self.fingerprint, *self.former)
 
-OFFICIAL = Preset(
+
+# A preset of any method.
+AnyPreset: TypeAlias = Preset[Settings]
+
+
+# The paper's constants are the defaults of each part.
+OFFICIAL: Preset[EpisodeSettings] = Preset(
     name="official",
-    settings=EpisodeSettings(
-        segment=DriftSettings(
-            threshold=0.70, min_tokens=120, max_tokens=320, recent=4, bonus=0.03, min_turns=2
-        ),
-    ),
+    settings=EpisodeSettings(),
+    former=("official/7a00f7e80189",),
 )
 
-LONGMEMEVAL = Preset(
+LONGMEMEVAL: Preset[EpisodeSettings] = Preset(
     name="longmemeval",
     settings=EpisodeSettings(
-        segment=DriftSettings(
-            threshold=0.74, min_tokens=160, max_tokens=480, recent=2, bonus=0.06, min_turns=2
+        segmenter=DriftRule(
+            min_similarity=0.74,
+            min_tokens=160,
+            max_tokens=480,
+            recent_turns=2,
+            user_after_model_bonus=0.06,
         ),
         rank=RankSettings(
             k_raw=16,
@@ -56,57 +92,71 @@ LONGMEMEVAL = Preset(
             temporal_decay=0.5,
         ),
     ),
+    former=("longmemeval/577bf31183b0",),
 )
 
 # Chosen on split s1 of the benchmark's records, with some looks at LongMemEval; docs/method.md
 # tells which.
-LATE = Preset(
+LATE: Preset[LateSettings] = Preset(
     name="late",
     settings=LateSettings(
-        boundary=ConfidenceSettings(base=-0.43, sides=5.2, drift=2.2, speaker=2.0, cut=0.25),
+        boundary=ConfidenceSettings(
+            bias=-0.43,
+            sides_weight=5.2,
+            drift_weight=2.2,
+            user_after_user_weight=2.0,
+            cut_confidence=0.25,
+        ),
         links=LinkSettings(
-            plain=0.05,
-            mixed=0.002,
-            lags=14,
-            link=1.0,
-            turn=4.0,
-            lane=10.0,
-            ground=0.1,
-            decay=0.7,
-            same=-4.0,
-            opens=-1.5,
-            starts=-5.0,
-            ends=-1.5,
-            rounds=3,
-            sweeps=10,
-            learning=12,
+            neighbour_margin=0.05,
+            reach_margin=0.002,
+            max_lag=14,
+            link_bias=1.0,
+            turn_weight=4.0,
+            lane_weight=10.0,
+            unrelated_cosine=0.1,
+            lane_decay=0.7,
+            same_speaker_bias=-4.0,
+            user_opens_bias=-1.5,
+            other_opens_bias=-5.0,
+            unanswered_bias=-1.5,
+            lane_rounds=3,
+            propagation_sweeps=10,
+            lag_rounds=12,
         ),
         span=SpanSettings(
-            width=6,
-            power=2.0,
-            name=2.0,
-            words=0.35,
-            telling=1.0,
-            around=0.5,
-            sharp=2.0,
-            fade=400.0,
-            anchors=40,
-            reach=40,
-            trust=0.2,
-            own=2.0,
-            long=60,
-            skip=3,
+            window_turns=6,
+            rarity_power=2.0,
+            name_factor=2.0,
+            lexical_weight=0.35,
+            information_power=1.0,
+            window_weight=0.5,
+            relevance_power=2.0,
+            fade_words=400.0,
+            max_anchors=40,
+            conversation_reach=40,
+            membership_power=0.2,
+            own_weight=2.0,
+            long_turn_words=60,
+            max_skipped_turns=3,
             budget=1100,
         ),
-        reentry=ReentrySettings(kept=0.4, common=4.0, near=0.5, enough=5.0, most=0.5),
+        reentry=ReentrySettings(
+            min_continuation=0.4,
+            common_nats=4.0,
+            neighbour_weight=0.5,
+            saturation_nats=5.0,
+            max_value=0.5,
+        ),
     ),
+    former=("late/2575c2fa21d9",),
 )
 
-DEFAULT = LATE
-PRESETS = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}
+DEFAULT: AnyPreset = LATE
+PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}
 
 
-def find_preset(name: str) -> Preset:
+def find_preset(name: str) -> AnyPreset:
     """Returns the preset of that name.
 
     Raises:

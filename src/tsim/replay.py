@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from tsim.embed import Embedder
-from tsim.engine import Tools
-from tsim.presets import Preset
+from tsim.engine import Host
+from tsim.presets import AnyPreset
 from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, TurnRow
 from tsim.types import NewTurn, Turn
 from tsim.vectors import Vectors
@@ -14,7 +14,7 @@ CHUNK = 512
 
 
 def replay(
-    preset: Preset,
+    preset: AnyPreset,
     embedder: Embedder,
     turns: Sequence[Turn],
     *,
@@ -41,7 +41,7 @@ def replay(
     clusters: dict[int, ClusterRow] = {}
 
     by_episode: dict[int, list[Turn]] = defaultdict(list)
-    tools = Tools(
+    host = Host(
         embed=embedder.embed,
         read=lambda ids: {e: by_episode[e] for e in ids},
         turns=lambda ids: [turn for turn in turns if turn.id in ids],
@@ -53,7 +53,7 @@ def replay(
         known = vectors[start : start + len(run)] if vectors is not None else None
         some = embedder.embed([turn.text for turn in run]) if known is None else known
         new = [NewTurn(role=turn.role, text=turn.text, at=turn.at) for turn in run]
-        changes, _ = engine.grow(new, some, tools)
+        changes, _ = engine.grow(new, some, host)
         rows += changes.turns
         for row in changes.turns:
             by_episode[row.episode].append(row.turn)

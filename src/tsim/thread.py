@@ -12,9 +12,9 @@ from typing import Any
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Query, Tools
+from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, MismatchError, TsimError
-from tsim.presets import Preset
+from tsim.presets import AnyPreset
 from tsim.state import Changes, Counters
 from tsim.store import Store
 from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
@@ -43,7 +43,7 @@ class Thread:
         name: str,
         store: Store,
         embedder: Embedder,
-        preset: Preset,
+        preset: AnyPreset,
         settings: Mapping[str, str],
     ) -> None:
         """Opens lazily: the thread is read when first used.
@@ -63,7 +63,7 @@ class Thread:
         self._lock = threading.RLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
-        self._tools = Tools(
+        self._tools = Host(
             embed=embedder.embed,
             read=lambda episodes: store.episode_turns(name, episodes),
             turns=lambda ids: store.turns(name, ids),

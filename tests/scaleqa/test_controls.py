@@ -11,7 +11,7 @@ from scaleqa.systems.drift_window import make as drift_window
 from scaleqa.systems.tsim import with_theta
 from tests.support.threads import THREAD, thread
 from tsim.presets import OFFICIAL
-from tsim.segment import Buffer, advance
+from tsim.segment import Arrival, cuts
 
 ASKED = Asked(id="q1", question="which gpu rule?", options=dict.fromkeys("ABCD", "x"))
 
@@ -55,13 +55,14 @@ def test_words_help_perfect_episodes_to_exact_matches(tools):
 
 def test_drift_windows_are_cut_where_the_paper_s_rule_cuts(tools, tiny_embedder):
     turns = thread([f"{text} " * 12 for text in THREAD])
-    rule = replace(OFFICIAL.settings.segment, threshold=0.9)
-    buffer, expected = Buffer(), []
-    for turn, vector in zip(turns, tiny_embedder.embed([t.text for t in turns]), strict=True):
-        words = len(turn.text.split())
-        step = advance(rule, buffer, role=turn.role, words=words, vector=vector)
-        buffer = step.buffer
-        if step.cut:
+    rule = replace(OFFICIAL.settings.segmenter, min_similarity=0.9)
+    arrivals = [
+        Arrival(role=turn.role, words=len(turn.text.split()), vector=vector)
+        for turn, vector in zip(turns, tiny_embedder.embed([t.text for t in turns]), strict=True)
+    ]
+    expected = []
+    for turn, cut in zip(turns, cuts(rule, arrivals), strict=True):
+        if cut:
             expected.append(())
         expected[-1] += (turn.id,)
     system = drift_window({"theta": "0.9", "k": "100"}, tools)
@@ -73,7 +74,7 @@ def test_drift_windows_are_cut_where_the_paper_s_rule_cuts(tools, tiny_embedder)
 
 def test_theta_changes_the_cuts_and_the_preset_s_name(tools):
     preset = with_theta(OFFICIAL, 0.66)
-    assert (preset.name, preset.settings.segment.threshold) == ("official-theta=0.66", 0.66)
+    assert (preset.name, preset.settings.segmenter.min_similarity) == ("official-theta=0.66", 0.66)
     assert preset.settings.rank == OFFICIAL.settings.rank
     with pytest.raises(DataError, match="preset 'late' has no theta"):
         open_system("tsim_official:preset=late,theta=0.6", tools)

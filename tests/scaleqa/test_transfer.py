@@ -440,7 +440,7 @@ def test_rules_are_compared_the_same_way_twice(ready):
     rules = {one.rule: one for one in found}
     assert rules["never"].cuts == 0
     assert rules["every 3 turns"].pk < rules["never"].pk
-    assert rules["late, causal"].threshold == LATE.settings.boundary.cut
+    assert rules["late, causal"].threshold == LATE.settings.boundary.cut_confidence
     assert rules["late, causal, tuned on dev"].pk <= rules["late, causal"].pk
     page = tiage_page(found, k, {"anno_test.json": "abc"}, Origin(command="x", model="tiny"))
     assert page.count("\n| ") == len(found) + 1

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tsim import NewTurn
-from tsim.engine import Query, Tools
+from tsim.engine import Host, Query
 from tsim.state import EMPTY
 from tsim.vectors import unit
 
@@ -31,7 +31,7 @@ class Feed:
         self.clusters = {}
         self.receipts = []
         self.embedded = []
-        self.tools = Tools(
+        self.host = Host(
             embed=self._embed,
             read=lambda ids: {e: self.turns[e] for e in ids},
             turns=lambda ids: [
@@ -48,7 +48,7 @@ class Feed:
 
     def add(self, turns):
         new = [NewTurn(role=role, text=text) for role, text in turns]
-        changes, receipts = self.engine.grow(new, embed([text for _, text in turns]), self.tools)
+        changes, receipts = self.engine.grow(new, embed([text for _, text in turns]), self.host)
         for row in changes.turns:
             self.turns.setdefault(row.episode, []).append(row.turn)
         for gone in changes.removed_clusters:
@@ -59,7 +59,7 @@ class Feed:
 
     def search(self, text="the question", count=None, budget=None):
         query = Query(text=text, vector=embed([text])[0], count=count, budget=budget)
-        return self.engine.search(query, self.tools)
+        return self.engine.search(query, self.host)
 
     @property
     def episodes(self):

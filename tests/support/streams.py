@@ -16,7 +16,13 @@ EAGER = replace(
     LATE,
     settings=replace(
         LATE.settings,
-        boundary=ConfidenceSettings(base=96.0, sides=100.0, drift=0.0, speaker=1.0, cut=0.5),
+        boundary=ConfidenceSettings(
+            bias=96.0,
+            sides_weight=100.0,
+            drift_weight=0.0,
+            user_after_user_weight=1.0,
+            cut_confidence=0.5,
+        ),
     ),
 )
 CUTTING = pytest.mark.parametrize("preset", [EAGER, OFFICIAL], ids=["late", "official"])

@@ -12,25 +12,26 @@ from hypothesis import strategies as st
 from tests.support.feed import WIDTH, Feed, embed, relaxed, streams
 from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import render
+from tsim.engine.late.relevance import ask
 from tsim.errors import InputError
-from tsim.index import Postings, Rows, Windows, terms
+from tsim.index import DenseIndex, Postings, WindowIndex, terms
 from tsim.presets import Preset
 from tsim.rank import (
     clues,
-    extent,
+    episode_extent,
     gather,
+    information,
     inherited,
-    links,
     names,
     pack,
     paths,
+    reentry_values,
     relevance,
-    told,
-    values,
-    weigh,
+    term_weights,
+    turn_values,
 )
 from tsim.rank.spans import LEAST
-from tsim.segment import interleaved, log_odds, members, replies
+from tsim.segment import gap_confidences, interleaved, log_odds, membership, replies
 from tsim.types import Hit, SpanWhy, Turn
 from tsim.vectors import unit
 
@@ -50,8 +51,8 @@ def drawn(count, seed=1):
 @given(st.integers(1, 40), st.integers(1, 8))
 def test_a_window_scores_as_the_cosine_of_its_sum(count, width):
     vectors, query = drawn(count), drawn(1, seed=2)[0]
-    rows = Rows(WIDTH, vectors)
-    found = Windows(rows, width).scores(rows.scores(query))
+    rows = DenseIndex(WIDTH, vectors)
+    found = WindowIndex(rows, width).scores(rows.scores(query))
     width = min(width, count)
     expected = [cosine(vectors[i : i + width].sum(0), query) for i in range(count - width + 1)]
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -71,7 +72,7 @@ def test_coverage_is_what_stands_in_each_run(words, data):
         times = {term: counts.count(term) for term in weights}
         expected.append(sum(w * times[t] / (times[t] + 1) for t, w in weights.items()))
         one_by_one = (
-            postings.covered(t, w, range(first, first + width)) for t, w in weights.items()
+            postings.term_coverage(t, w, range(first, first + width)) for t, w in weights.items()
         )
         assert sum(one_by_one) == pytest.approx(expected[-1], abs=1e-6)
     np.testing.assert_allclose(postings.coverage(weights, width), expected, atol=1e-6)
@@ -91,38 +92,51 @@ def test_long_threads_count_rare_and_frequent_terms_alike(monkeypatch):
 @given(st.integers(1, 30))
 def test_log_odds_follow_the_formula(count):
     x = drawn(count)
-    found, arriving = log_odds(BOUNDARY, x), log_odds(BOUNDARY, x, arrived=False)
+    found, arriving = log_odds(BOUNDARY, x), log_odds(BOUNDARY, x, settled=False)
     for i in range(count):
         near, far = x[max(0, i - 2) : i].sum(0), x[max(0, i - 4) : i].sum(0)
-        drift = BOUNDARY.drift * cosine(far, x[i])
+        drift = BOUNDARY.drift_weight * cosine(far, x[i])
         for z, ahead in ((found[i], x[i : i + 2].sum(0)), (arriving[i], x[i])):
-            expected = BOUNDARY.base - BOUNDARY.sides * cosine(near, ahead) - drift
+            expected = BOUNDARY.bias - BOUNDARY.sides_weight * cosine(near, ahead) - drift
             assert z == pytest.approx(expected, abs=1e-4)
+
+
+@given(st.integers(1, 30))
+def test_confidences_of_gaps_are_those_of_the_log_odds(count):
+    x = drawn(count)
+    for settled in (True, False):
+        odds = log_odds(BOUNDARY, x, settled=settled)
+        found = gap_confidences(BOUNDARY, x, settled=settled)
+        assert found == pytest.approx([1 / (1 + math.exp(-z)) for z in odds[1:]])
+    for end in range(1, count):  # on arrival, nothing later is known
+        assert gap_confidences(BOUNDARY, x[: end + 1])[-1] == found[end - 1]
 
 
 @relaxed
 @given(st.integers(1, 25), st.randoms(use_true_random=False))
 def test_values_follow_the_formula(count, rng):
     own = np.array([rng.uniform(-0.2, 2) for _ in range(count)], dtype=np.float32)
-    width = min(SPAN.width, count)
+    width = min(SPAN.window_turns, count)
     windows = np.array([rng.uniform(0, 1) for _ in range(count - width + 1)], dtype=np.float32)
     confidences = np.array([rng.uniform(0, 0.9) for _ in range(count)])
     words = np.array([rng.randint(2, 300) for _ in range(count)], dtype=np.uint32)
     relevant = relevance(SPAN, own, windows)
     for t in range(count):
         near = max(windows[w] for w in range(len(windows)) if w <= t < w + width)
-        assert relevant[t] == pytest.approx(own[t] + SPAN.around * near, abs=1e-5)
+        assert relevant[t] == pytest.approx(own[t] + SPAN.window_weight * near, abs=1e-5)
     if relevant.max() <= LEAST:
         return
-    found = values(SPAN, relevant, paths(SPAN, confidences, words))
+    found = turn_values(SPAN, relevant, paths(SPAN, confidences, words))
     for t in range(count):
         best = 0.0
         for a in range(count):
-            kept = max(float(relevant[a] / relevant.max()), 1e-9) ** SPAN.sharp
+            kept = max(float(relevant[a] / relevant.max()), 1e-9) ** SPAN.relevance_power
             for step in range(a + 1, t + 1):
-                kept *= (1 - confidences[step]) * math.exp(-float(words[step]) / SPAN.fade)
+                kept *= (1 - confidences[step]) * math.exp(-float(words[step]) / SPAN.fade_words)
             for step in range(a - 1, t - 1, -1):
-                kept *= (1 - confidences[step + 1]) * math.exp(-float(words[step]) / SPAN.fade)
+                kept *= (1 - confidences[step + 1]) * math.exp(
+                    -float(words[step]) / SPAN.fade_words
+                )
             best = max(best, kept)
         assert found[t] == pytest.approx(best, rel=1e-6)
 
@@ -131,7 +145,13 @@ def test_values_follow_the_formula(count, rng):
 def test_what_is_packed_fits_to_the_word_and_the_best_comes_first(turns, budget):
     worth = np.array([value for value, _ in turns])
     words = np.array([length for _, length in turns], dtype=np.uint32)
-    chosen = pack(worth, words, budget=budget, long=SPAN.long, skip=SPAN.skip)
+    chosen = pack(
+        worth,
+        words,
+        budget=budget,
+        long_turn_words=SPAN.long_turn_words,
+        max_skipped=SPAN.max_skipped_turns,
+    )
     shown = [
         Hit(
             episode=0,
@@ -141,10 +161,10 @@ def test_what_is_packed_fits_to_the_word_and_the_best_comes_first(turns, budget)
             score=1.0,
             why=SpanWhy(anchor=0, dense=0, lexical=0, share=1),
         )
-        for span in gather(chosen, SPAN.skip)
+        for span in gather(chosen, SPAN.max_skipped_turns)
     ]
     assert len(render(shown).split()) <= budget
-    rates = (worth / np.maximum(1, words / SPAN.long)).astype(np.float32)
+    rates = (worth / np.maximum(1, words / SPAN.long_turn_words)).astype(np.float32)
     if words[rates.argmax()] + 4 <= budget:
         assert int(rates.argmax()) in chosen or rates.tolist().count(rates.max()) > 1
 
@@ -155,12 +175,12 @@ def test_rare_words_weigh_more_and_names_more_still():
     postings = Postings()
     for text in ["the boat leaves"] * 20 + ["the boat of bumblewick", "a sail"]:
         postings.append(text)
-    plain = weigh("does bumblewick boat sail", postings, power=2, name=2)
-    named = weigh("does Bumblewick boat sail", postings, power=2, name=2)
+    plain = term_weights("does bumblewick boat sail", postings, rarity_power=2, name_factor=2)
+    named = term_weights("does Bumblewick boat sail", postings, rarity_power=2, name_factor=2)
     assert sum(plain.values()) == pytest.approx(1)
     assert plain["bumblewick"] == plain["sail"] > 5 * plain["boat"]
     assert named["bumblewick"] == pytest.approx(2 * named["sail"])
-    assert weigh("the of and", postings, power=2, name=2) == {}
+    assert term_weights("the of and", postings, rarity_power=2, name_factor=2) == {}
 
 
 def braided(lanes, length, seed=0):
@@ -186,23 +206,26 @@ def test_words_tell_as_much_as_they_are_rare():
     postings = Postings()
     for n in range(200):
         postings.append(f"line {n % 2} {'Oduya' if n == 7 else 'box'}")
-    rare, common = weigh("Oduya?", postings, power=2.0, name=2.0), {"line": 1.0}
-    assert told(rare, postings) == pytest.approx(postings.rarity("oduya"))
-    assert told(common, postings) < 0.01 < 4 < told(rare, postings)
+    rare, common = (
+        term_weights("Oduya?", postings, rarity_power=2.0, name_factor=2.0),
+        {"line": 1.0},
+    )
+    assert information(rare, postings) == pytest.approx(postings.rarity("oduya"))
+    assert information(common, postings) < 0.01 < 4 < information(rare, postings)
     mixed = {"oduya": 0.5, "line": 0.5}
-    assert told(mixed, postings) == pytest.approx(told(rare, postings) / 2, abs=0.01)
+    assert information(mixed, postings) == pytest.approx(information(rare, postings) / 2, abs=0.01)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.data())
 def test_an_episode_reaches_as_far_as_the_topic_likely_goes_on(confidences, data):
     anchor = data.draw(st.integers(0, len(confidences) - 1))
-    found = extent(REENTRY, np.array(confidences), anchor)
+    found = episode_extent(REENTRY, np.array(confidences), anchor)
     assert anchor in found
     for places, gap in ((range(anchor + 1, len(confidences)), 0), (range(anchor - 1, -1, -1), 1)):
         kept = 1.0
         for place in places:
             kept *= 1 - confidences[place + gap]
-            inside = kept >= REENTRY.kept and abs(place - anchor) <= 12
+            inside = kept >= REENTRY.min_continuation and abs(place - anchor) <= 12
             assert (place in found) == inside
             if not inside:
                 break
@@ -212,7 +235,7 @@ def test_clues_are_rare_words_that_were_not_asked_for_and_long_turns_tell_less()
     postings = Postings()
     for n in range(400):
         postings.append(f"{'Oduya' if n in (3, 9) else 'box'} {'cage' if n == 3 else 'line'}")
-    rare = postings.rarity("oduya") - REENTRY.common
+    rare = postings.rarity("oduya") - REENTRY.common_nats
     episode = [("Oduya empties a box", 0.25), ("the cage of Oduya", 0.5)]
     found = clues(REENTRY, episode, postings, {"cage"})
     assert found["oduya"] == pytest.approx(rare * 0.5)
@@ -221,11 +244,11 @@ def test_clues_are_rare_words_that_were_not_asked_for_and_long_turns_tell_less()
 
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=12))
 def test_the_worth_of_a_link_follows_the_formula(mass):
-    found = links(REENTRY, np.array(mass, dtype=np.float32))
+    found = reentry_values(REENTRY, np.array(mass, dtype=np.float32))
     for at, own in enumerate(mass):
         beside = [mass[at + d] for d in (-2, -1, 1, 2) if 0 <= at + d < len(mass)]
-        link = own + REENTRY.near * sum(beside)
-        expected = REENTRY.most * (1 - math.exp(-link / REENTRY.enough))
+        link = own + REENTRY.neighbour_weight * sum(beside)
+        expected = REENTRY.max_value * (1 - math.exp(-link / REENTRY.saturation_nats))
         assert found[at] == pytest.approx(expected, abs=1e-5)
 
 
@@ -238,12 +261,12 @@ def test_interleaved_conversations_are_noticed_and_told_apart():
     own = sum(
         links[j, k - 1]
         for j in range(190)
-        for k in range(1, LINKS.lags + 1)
+        for k in range(1, LINKS.max_lag + 1)
         if j >= k and owner[j] == owner[j - k]
     )
     assert own / links.sum() > 0.9
-    reach, anchor = SPAN.reach, 95
-    member = members(links[None, anchor - reach : anchor + reach + 1], reach)[0]
+    reach, anchor = SPAN.conversation_reach, 95
+    member = membership(links[None, anchor - reach : anchor + reach + 1], reach)[0]
     around = owner[anchor - reach : anchor + reach + 1] == owner[anchor]
     assert member[reach] == 1
     assert member[around].mean() > 0.9
@@ -258,17 +281,21 @@ def test_plain_streams_are_left_alone():
 
 def test_what_is_inherited_along_a_conversation_follows_the_formula():
     rng = np.random.default_rng(3)
-    size = 2 * SPAN.reach + 1
+    size = 2 * SPAN.conversation_reach + 1
     member, own = rng.uniform(size=(1, size)), rng.uniform(size=(1, size))
-    member[0, SPAN.reach] = 1
+    member[0, SPAN.conversation_reach] = 1
     words = rng.integers(2, 50, size=(1, size)).astype(float)
     found = inherited(SPAN, np.array([0.8]), member, words, own)[0]
     for place in range(size):
-        low, high = sorted((place, SPAN.reach))
-        crossed = [n for n in range(low, high + 1) if n != SPAN.reach]
+        low, high = sorted((place, SPAN.conversation_reach))
+        crossed = [n for n in range(low, high + 1) if n != SPAN.conversation_reach]
         between = sum(member[0, n] * words[0, n] for n in crossed)
-        expected = 0.8**SPAN.sharp * member[0, place] ** SPAN.trust * math.exp(-between / SPAN.fade)
-        expected *= (1 + SPAN.own * own[0, place]) / (1 + SPAN.own)
+        expected = (
+            0.8**SPAN.relevance_power
+            * member[0, place] ** SPAN.membership_power
+            * math.exp(-between / SPAN.fade_words)
+        )
+        expected *= (1 + SPAN.own_weight * own[0, place]) / (1 + SPAN.own_weight)
         assert found[place] == pytest.approx(expected)
 
 
@@ -463,7 +490,7 @@ def _chat(count):
 
 def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, monkeypatch):
     path = tmp_path / "m.db"
-    once = replace(LATE.settings, reentry=replace(REENTRY, most=0.0))
+    once = replace(LATE.settings, reentry=replace(REENTRY, max_value=0.0))
     with Memory.open(path, model=minilm) as memory:
         memory.thread("a").add_many([*_chat(60), *RULE, *_chat(800), *CHANGE, *_chat(60)])
 
@@ -481,7 +508,9 @@ def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, m
     assert "it shares rare words with the topic of turn 60 (oduya, van" in str(plain[863])
     assert plain[60].resumes is None
     monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: True)
-    monkeypatch.setattr("tsim.engine.late.extent", None)  # along the stream, nothing holds together
+    monkeypatch.setattr(
+        "tsim.engine.late.relevance.episode_extent", None
+    )  # along the stream, nothing holds together
     assert {60, 62, 863} <= {*ask(LATE)}, "the same where conversations are interleaved"
     monkeypatch.undo()
     assert {60, 62} <= {*ask(Preset(name="late-once", settings=once))} - {863, 864, 865}
@@ -524,36 +553,42 @@ def test_a_span_that_resumes_names_the_words_though_they_stand_beside_it(tmp_pat
 
 def test_the_engine_raises_turns_by_the_formula_and_none_of_the_episode(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr("tsim.engine.late.extent", lambda _, __, at: range(at, at + 3))
+    monkeypatch.setattr(
+        "tsim.engine.late.relevance.episode_extent", lambda _, __, at: range(at, at + 3)
+    )
     monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: False)
     monkeypatch.setattr(
-        "tsim.engine.late.values",
+        "tsim.engine.late.following.turn_values",
         lambda settings, relevant, *rest: (
-            seen.append(relevant) or values(settings, relevant, *rest)
+            seen.append(relevant) or turn_values(settings, relevant, *rest)
         ),
     )
     texts = ["beside it"] * 300
     texts[100] = "for Oduya and Ketema " + "beside " * 80
     texts[103] = "beside Oduya, Oduya and Ketema"
     texts[200] = "beside Oduya " + "beside " * 130
-    once = replace(LATE.settings, reentry=replace(REENTRY, most=0.0))
+    once = replace(LATE.settings, reentry=replace(REENTRY, max_value=0.0))
     for preset in (LATE, Preset(name="late-once", settings=once)):
         with Memory.open(tmp_path / preset.name, model=Sided(), preset=preset) as memory:
             memory.thread("a").add_many([("user", text) for text in texts])
             memory.thread("a").search("for all of Ketema")
     raised, plain = seen
-    short = [min(1, SPAN.long / (1 + len(text.split()))) for text in texts]  # the speaker counts
-    clue = (math.log(1 + 297.5 / 3.5) - REENTRY.common) * short[100]
+    short = [
+        min(1, SPAN.long_turn_words / (1 + len(text.split()))) for text in texts
+    ]  # the speaker counts
+    clue = (math.log(1 + 297.5 / 3.5) - REENTRY.common_nats) * short[100]
     mass = {103: short[103] * clue * 2 / 3, 200: short[200] * clue / 2}
     for place in range(300):
         link = sum(
-            tells * (1 if at == place else REENTRY.near)
+            tells * (1 if at == place else REENTRY.neighbour_weight)
             for at, tells in mass.items()
             if abs(at - place) <= 2 and place not in range(100, 103)
         )
-        worth = REENTRY.most * (1 - math.exp(-link / REENTRY.enough))
+        worth = REENTRY.max_value * (1 - math.exp(-link / REENTRY.saturation_nats))
         expected = (
-            max(plain[place], plain.max() * worth ** (1 / SPAN.sharp)) if link else plain[place]
+            max(plain[place], plain.max() * worth ** (1 / SPAN.relevance_power))
+            if link
+            else plain[place]
         )
         assert raised[place] == pytest.approx(expected, rel=1e-3)
     assert np.flatnonzero(raised > plain).tolist() == [103, 104, 105, *range(198, 203)]
@@ -565,8 +600,9 @@ def test_words_that_tell_more_weigh_more_beside_meaning(tmp_path):
         thread.add_many([("user", f"against {'Oduya' if n == 7 else 'all'}") for n in range(40)])
         thread.search("for Oduya")
         for text, place in (("for Oduya", 7), ("for all", 8)):
-            asked = thread._engine._ask(thread._asked(text))
-            weights, postings = asked.weights, thread._engine._postings
+            index = thread._engine.index
+            asked = ask(SPAN, index, thread._asked(text))
+            weights, postings = asked.weights, index.postings
             nats = sum(share * postings.rarity(term) for term, share in weights.items())
             held = weights[text.split()[1].lower()] / 2
             assert asked.own[place] - asked.similar[place] == pytest.approx(

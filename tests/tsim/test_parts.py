@@ -5,25 +5,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tsim import toolkit
 from tsim.assemble import WindowSettings, fit, render, window
-from tsim.index import Rows
-from tsim.segment import Buffer, DriftSettings, advance
+from tsim.index import DenseIndex
+from tsim.segment import Arrival, DriftRule, cuts
 from tsim.types import Evidence, Hit, Term, Turn, Why
 from tsim.vectors import best, unit
 
-DRIFT = DriftSettings(threshold=0.7, min_tokens=120, max_tokens=320, recent=4, bonus=0.03)
+DRIFT = DriftRule(
+    min_similarity=0.7,
+    min_tokens=120,
+    max_tokens=320,
+    recent_turns=4,
+    user_after_model_bonus=0.03,
+)
 X, Y = np.eye(2, dtype=np.float32)
 
 
-def feed(*turns, settings=DRIFT):
+def feed(*turns):
     """Takes (role, words, vector); returns where cuts fell."""
-    buffer, cuts = Buffer(), []
-    for place, (role, words, vector) in enumerate(turns):
-        step = advance(settings, buffer, role=role, words=words, vector=vector)
-        buffer = step.buffer
-        if step.cut:
-            cuts.append(place)
-    return cuts
+    arrivals = [Arrival(role=role, words=words, vector=vector) for role, words, vector in turns]
+    return [place for place, cut in enumerate(cuts(DRIFT, arrivals)) if cut]
 
 
 def test_drift_cuts_only_after_the_minimum_length():
@@ -54,6 +56,24 @@ def test_only_the_recent_turns_make_the_centre():
     assert feed(*early, *late, ("user", 1, X)) == [0]
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["user", "model", "tool"]), st.integers(1, 90), st.sampled_from([X, Y])
+        ),
+        min_size=1,
+    )
+)
+def test_the_state_of_a_rule_follows_from_the_open_episode(turns):
+    arrivals = [Arrival(role=role, words=words, vector=vector) for role, words, vector in turns]
+    expected = cuts(DRIFT, arrivals)
+    first = 0  # of the open episode
+    for place, turn in enumerate(arrivals):
+        step = DRIFT.advance(DRIFT.resume(arrivals[first:place]), turn)
+        assert step.cut == expected[place]
+        first = place if step.cut else first
+
+
 @given(st.lists(st.floats(-1, 1, width=32), max_size=60), st.integers(0, 70))
 def test_best_is_a_sort_by_score_then_place(scores, count):
     array = np.array(scores, dtype=np.float32)
@@ -65,21 +85,21 @@ def test_best_is_a_sort_by_score_then_place(scores, count):
 def test_rows_score_the_same_however_they_were_added(first, sizes, seed):
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(first + sum(sizes), 8)).astype(np.float32)
-    grown = Rows(8, vectors[:first])
+    grown = DenseIndex(8, vectors[:first])
     start = first
     for size in sizes:
         grown.extend(vectors[start : start + size])
         start += size
     query = rng.normal(size=8).astype(np.float32)
     scores = grown.scores(query)
-    assert scores.tobytes() == Rows(8, vectors).scores(query).tobytes()
+    assert scores.tobytes() == DenseIndex(8, vectors).scores(query).tobytes()
     np.testing.assert_allclose(scores, vectors @ query, atol=1e-5)
 
 
 def test_a_deleted_row_leaves_what_would_be_there_without_it():
     vectors = np.random.default_rng(1).normal(size=(4100, 4)).astype(np.float32)
     for gone in (0, 2047, 2048, 4099):
-        rows = Rows(4, vectors)
+        rows = DenseIndex(4, vectors)
         rows.delete(gone)
         rows.extend(vectors[:3])
         left = np.concatenate([np.delete(vectors, gone, axis=0), vectors[:3]])
@@ -122,3 +142,8 @@ def test_a_context_names_its_episodes_and_speakers():
     assert text == (
         "[episode 4, turns 40-41]\nuser: one\nuser: two\n\n[episode 2, turns 20-20]\nuser: three"
     )
+
+
+def test_the_toolkit_says_what_each_of_its_parts_is_for():
+    for name in toolkit.__all__:
+        assert f"`{name}`" in toolkit.__doc__

@@ -10,19 +10,10 @@ from dataclasses import dataclass, replace
 from statistics import mean
 from typing import TypeAlias
 
-from scaleqa.stats import exact_f1, half_segment, pk, window_diff
 from scaleqa.datasets.tiage import Chat
-from tsim.presets import LATE, OFFICIAL
-from tsim.segment import (
-    BEFORE,
-    Buffer,
-    ConfidenceSettings,
-    DriftSettings,
-    advance,
-    confidence,
-    log_odds,
-)
-from tsim.vectors import Vectors
+from scaleqa.stats import exact_f1, half_segment, pk, window_diff
+from tsim.presets import LATE
+from tsim.toolkit import Arrival, DriftRule, Vectors, cuts, gap_confidences
 
 DRAWS = 100
 STEPS = 200
@@ -74,15 +65,12 @@ class Segmented:
 
 def embedded(chat: Chat, vectors: Vectors) -> Embedded:
     """Weighs every gap of a chat, with the constants of preset `late`."""
-    settings = _boundary()
-    settled = log_odds(settings, vectors)
-    gaps = range(1, len(vectors))
-    causal = (log_odds(settings, vectors[max(0, n - BEFORE) : n + 1])[-1] for n in gaps)
+    settings = LATE.settings.boundary
     return Embedded(
         chat=chat,
         vectors=vectors,
-        causal=tuple(confidence(settings, float(z), alone=False) for z in causal),
-        settled=tuple(confidence(settings, float(settled[n]), alone=False) for n in gaps),
+        causal=tuple(gap_confidences(settings, vectors, settled=False)),
+        settled=tuple(gap_confidences(settings, vectors)),
     )
 
 
@@ -96,28 +84,23 @@ def late_settled(threshold: float) -> Cutter:
     return lambda one: tuple(value >= threshold for value in one.settled)
 
 
-def drift(settings: DriftSettings) -> Cutter:
+def drift(rule: DriftRule) -> Cutter:
     """Cuts by the paper's rule."""
 
     def cut(one: Embedded) -> Cuts:
-        buffer = Buffer()
-        cuts = []
-        for n, (text, vector) in enumerate(zip(one.chat.texts, one.vectors, strict=True)):
-            step = advance(
-                settings, buffer, role=ROLES[n % 2], words=len(text.split()), vector=vector
-            )
-            buffer = step.buffer
-            cuts.append(step.cut)
-        return tuple(cuts[1:])
+        said = zip(one.chat.texts, one.vectors, strict=True)
+        turns = (
+            Arrival(role=ROLES[n % 2], words=len(text.split()), vector=vector)
+            for n, (text, vector) in enumerate(said)
+        )
+        return tuple(cuts(rule, turns)[1:])
 
     return cut
 
 
 def drift_alone(threshold: float) -> Cutter:
     """Cuts by the paper's similarity and nothing else: no least and no greatest length."""
-    return drift(
-        replace(_official(), threshold=threshold, min_tokens=0, max_tokens=10**9, min_turns=1)
-    )
+    return drift(DriftRule(min_similarity=threshold, min_tokens=0, max_tokens=10**9, min_turns=1))
 
 
 def every(turns: int) -> Cutter:
@@ -163,12 +146,12 @@ def compare_rules(
         judge("never", test, every(10**9), k),
         judge(f"every {length} turns", test, every(length), k),
         _by_chance(test, k, seed),
-        judge("drift, official", test, drift(_official()), k),
+        judge("drift, official", test, drift(DriftRule()), k),
     ]
     families = (
-        ("drift, threshold alone", drift_alone, _official().threshold),
-        ("late, causal", late_causal, _boundary().cut),
-        ("late, settled", late_settled, _boundary().cut),
+        ("drift, threshold alone", drift_alone, DriftRule().min_similarity),
+        ("late, causal", late_causal, LATE.settings.boundary.cut_confidence),
+        ("late, settled", late_settled, LATE.settings.boundary.cut_confidence),
     )
     for name, family, own in families:
         tuned = best_threshold(dev, family, tuned_k)
@@ -195,11 +178,3 @@ def _by_chance(chats: Sequence[Embedded], k: int, seed: int) -> Segmented:
         f1=mean(one.f1 for one in drawn),
         cuts=mean(one.cuts for one in drawn),
     )
-
-
-def _boundary() -> ConfidenceSettings:
-    return LATE.settings.boundary  # type: ignore[union-attr]
-
-
-def _official() -> DriftSettings:
-    return OFFICIAL.settings.segment  # type: ignore[union-attr]

@@ -10,7 +10,7 @@ from scaleqa.systems.hybrid_rrf import RRF
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import tokens
-from tsim.index import Postings, Rows
+from tsim.index import DenseIndex, Postings
 from tsim.vectors import Vector, best
 
 
@@ -73,7 +73,7 @@ class PerfectEpisodes(FlatSystem):
         self._home = {turn: first[0] for first in tools.dialogues for turn in first}
         self._places: dict[int, int] = {}
         self._held: list[list[int]] = []
-        self._rows = Rows(tools.embedder.dimension)
+        self._rows = DenseIndex(tools.embedder.dimension)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Adds turns to their dialogues and embeds those that changed."""

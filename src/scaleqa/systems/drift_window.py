@@ -5,41 +5,37 @@ none of its views and none of its ranking.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.fixed_window import Windows
 from scaleqa.systems.protocol import Tools
 from scaleqa.systems.registry import take
-from tsim.engine import EpisodeSettings
-from tsim.presets import OFFICIAL
-from tsim.segment import Buffer, DriftSettings, advance
+from tsim.toolkit import Arrival, DriftRule
 
 
 class DriftWindow(Windows):
     """Windows that end where the talk drifts away."""
 
-    def __init__(self, tools: Tools, *, segment: DriftSettings, k: int) -> None:
+    def __init__(self, tools: Tools, *, rule: DriftRule, k: int) -> None:
         """Starts empty."""
         super().__init__(tools, k)
-        self._segment = segment
-        self._buffer = Buffer()
+        self._rule = rule
+        self._state = rule.resume(())
 
     def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
         """A turn opens a window where the rule cuts before it."""
         vectors = self._embedder.embed([turn.text for turn in turns])
         for turn, vector in zip(turns, vectors, strict=True):
             words = len(turn.text.split())
-            step = advance(self._segment, self._buffer, role=turn.role, words=words, vector=vector)
-            self._buffer = step.buffer
+            arrival = Arrival(role=turn.role, words=words, vector=vector)
+            step = self._rule.advance(self._state, arrival)
+            self._state = step.state
             yield step.cut
 
 
 def make(options: Mapping[str, str], tools: Tools) -> DriftWindow:
     """Opens the system; options: theta (0 for the paper's), k."""
     values = take(options, theta=0.0, k=5)
-    settings = OFFICIAL.settings
-    assert isinstance(settings, EpisodeSettings)  # noqa: S101  # the paper's preset has episodes
-    theta = float(values["theta"]) or settings.segment.threshold
-    segment = replace(settings.segment, threshold=theta)
-    return DriftWindow(tools, segment=segment, k=int(values["k"]))
+    theta = float(values["theta"])
+    rule = DriftRule(min_similarity=theta) if theta else DriftRule()
+    return DriftWindow(tools, rule=rule, k=int(values["k"]))

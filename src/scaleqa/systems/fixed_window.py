@@ -10,7 +10,7 @@ from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import tokens
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.vectors import best
 
 
@@ -23,7 +23,7 @@ class Windows(FlatSystem, ABC):
         self._embedder = tools.embedder
         self._k = k
         self._windows: list[list[int]] = []
-        self._rows = Rows(tools.embedder.dimension)
+        self._rows = DenseIndex(tools.embedder.dimension)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Fills windows and embeds those that changed."""

@@ -8,7 +8,7 @@ from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import tokens
-from tsim.index import Postings, Rows
+from tsim.index import DenseIndex, Postings
 from tsim.vectors import best
 
 RRF = 60
@@ -34,7 +34,7 @@ class HybridRrf(FlatSystem):
         self._neighbours = neighbours
         self._cap = cap
         self._ids: list[int] = []
-        self._rows = Rows(tools.embedder.dimension)
+        self._rows = DenseIndex(tools.embedder.dimension)
         self._postings = Postings()
 
     def index(self, turns: Sequence[StreamTurn]) -> None:

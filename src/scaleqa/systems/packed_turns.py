@@ -12,7 +12,7 @@ from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import tokens
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.vectors import best
 
 
@@ -27,7 +27,7 @@ class PackedTurns(FlatSystem):
         self._long = long
         self._ids: list[int] = []
         self._lengths: list[int] = []
-        self._rows = Rows(tools.embedder.dimension)
+        self._rows = DenseIndex(tools.embedder.dimension)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Embeds new turns."""

@@ -6,7 +6,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.vectors import best
 
 
@@ -19,7 +19,7 @@ class StandardRag(FlatSystem):
         self._embedder = tools.embedder
         self._k = k
         self._ids: list[int] = []
-        self._rows = Rows(tools.embedder.dimension)
+        self._rows = DenseIndex(tools.embedder.dimension)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Embeds new turns."""

@@ -11,33 +11,38 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
 from scaleqa.systems.registry import take
 from tsim import Memory, NewTurn
-from tsim.engine import EpisodeSettings, LateSettings
-from tsim.presets import LATE, Preset, find_preset
+from tsim.presets import LATE, AnyPreset, EpisodeSettings, LateSettings, Preset, find_preset
+from tsim.toolkit import DriftRule
 
 # The parts of the late preset, each with what takes it out.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
-    "words": lambda s: replace(s, span=replace(s.span, words=0.0)),
+    "words": lambda s: replace(s, span=replace(s.span, lexical_weight=0.0)),
     # Words weigh the same whether they tell much or little.
-    "information": lambda s: replace(s, span=replace(s.span, words=2.0, telling=0.0)),
-    "names": lambda s: replace(s, span=replace(s.span, name=1.0)),
-    "rarity": lambda s: replace(s, span=replace(s.span, power=1.0)),
-    "windows": lambda s: replace(s, span=replace(s.span, around=0.0)),
+    "information": lambda s: replace(
+        s, span=replace(s.span, lexical_weight=2.0, information_power=0.0)
+    ),
+    "names": lambda s: replace(s, span=replace(s.span, name_factor=1.0)),
+    "rarity": lambda s: replace(s, span=replace(s.span, rarity_power=1.0)),
+    "windows": lambda s: replace(s, span=replace(s.span, window_weight=0.0)),
     # The same chance of a new topic at every gap.
     "boundaries": lambda s: replace(
-        s, boundary=replace(s.boundary, base=-2.0, sides=0.0, drift=0.0, speaker=0.0)
+        s,
+        boundary=replace(
+            s.boundary, bias=-2.0, sides_weight=0.0, drift_weight=0.0, user_after_user_weight=0.0
+        ),
     ),
-    "speakers": lambda s: replace(s, boundary=replace(s.boundary, speaker=0.0)),
-    "fading": lambda s: replace(s, span=replace(s.span, fade=1e9)),
-    "lengths": lambda s: replace(s, span=replace(s.span, long=10**9)),
-    "links": lambda s: replace(s, links=replace(s.links, plain=-1.0)),
-    "reentry": lambda s: replace(s, reentry=replace(s.reentry, most=0.0)),
+    "speakers": lambda s: replace(s, boundary=replace(s.boundary, user_after_user_weight=0.0)),
+    "fading": lambda s: replace(s, span=replace(s.span, fade_words=1e9)),
+    "lengths": lambda s: replace(s, span=replace(s.span, long_turn_words=10**9)),
+    "links": lambda s: replace(s, links=replace(s.links, neighbour_margin=-1.0)),
+    "reentry": lambda s: replace(s, reentry=replace(s.reentry, max_value=0.0)),
 }
 
 
 class Tsim:
     """A memory in a file of its own, thrown away afterwards."""
 
-    def __init__(self, tools: Tools, preset: Preset, k: int, budget: int) -> None:
+    def __init__(self, tools: Tools, preset: AnyPreset, k: int, budget: int) -> None:
         """Opens an empty memory."""
         self._preset = preset
         self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
@@ -108,7 +113,7 @@ def late(options: Mapping[str, str], tools: Tools) -> Tsim:
     return Tsim(tools, preset, int(values["k"]), int(values["budget"]))
 
 
-def without(preset: Preset, parts: Sequence[str]) -> Preset:
+def without(preset: Preset[LateSettings], parts: Sequence[str]) -> Preset[LateSettings]:
     """Returns a late preset without some of its parts, under a name that says so.
 
     Raises:
@@ -119,20 +124,18 @@ def without(preset: Preset, parts: Sequence[str]) -> Preset:
         raise DataError(f"the method has no part {unknown[0]!r}; there are {', '.join(PARTS)}")
     settings = preset.settings
     for part in parts:
-        if isinstance(settings, LateSettings):
-            settings = PARTS[part](settings)
+        settings = PARTS[part](settings)
     return Preset(name=f"{preset.name}-off={'+'.join(parts)}", settings=settings)
 
 
-def with_theta(preset: Preset, theta: float) -> Preset:
+def with_theta(preset: AnyPreset, theta: float) -> Preset[EpisodeSettings]:
     """Returns a preset that cuts episodes at another similarity, under a name that says so.
 
     Raises:
         DataError: The preset does not cut episodes by drift.
     """
-    if not isinstance(preset.settings, EpisodeSettings):
+    settings = preset.settings
+    if not isinstance(settings, EpisodeSettings) or not isinstance(settings.segmenter, DriftRule):
         raise DataError(f"preset {preset.name!r} has no theta; official and longmemeval have one")
-    segment = replace(preset.settings.segment, threshold=theta)
-    return Preset(
-        name=f"{preset.name}-theta={theta:g}", settings=replace(preset.settings, segment=segment)
-    )
+    rule = replace(settings.segmenter, min_similarity=theta)
+    return Preset(name=f"{preset.name}-theta={theta:g}", settings=replace(settings, segmenter=rule))

@@ -18,7 +18,7 @@ from scaleqa.systems.registry import take
 from scaleqa.systems.rerank import Reranker, open_reranker
 from scaleqa.systems.windows import Window, diversify, fit, grow
 from tsim import tokens
-from tsim.index import Postings, Rows
+from tsim.index import DenseIndex, Postings
 from tsim.vectors import best, unit
 
 HYDE = (
@@ -61,7 +61,7 @@ class TunedHybrid(FlatSystem):
         self._tuning = tuning
         self._ids: list[int] = []
         self._lengths: list[int] = []
-        self._rows = Rows(tools.embedder.dimension)
+        self._rows = DenseIndex(tools.embedder.dimension)
         self._postings = Postings()
         self._calls = 0
 

@@ -2,15 +2,16 @@
 
 from tsim.engine.episodes import EpisodeEngine, EpisodeSettings
 from tsim.engine.late import LateEngine, LateSettings
-from tsim.engine.protocol import Engine, Found, Query, Tools
+from tsim.engine.protocol import Engine, Found, Host, Query, Settings
 
 __all__ = [
     "Engine",
     "EpisodeEngine",
     "EpisodeSettings",
     "Found",
+    "Host",
     "LateEngine",
     "LateSettings",
     "Query",
-    "Tools",
+    "Settings",
 ]

@@ -7,17 +7,18 @@ turns; its summary and clusters come when it closes.
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tsim.assemble import WindowSettings, window
 from tsim.engine.numbered import Numbered
-from tsim.engine.protocol import Found, Query, Tools
+from tsim.engine.protocol import Found, Host, Query
 from tsim.errors import InputError
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
-from tsim.segment import DriftSettings, advance, refill
+from tsim.segment import Arrival, DriftRule, Segmenter
 from tsim.state import Changes, ClusterRow, EpisodeRow, ThreadState, TurnRow
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn, View
 from tsim.vectors import Vector, Vectors, best
@@ -28,9 +29,17 @@ COMPANIONS_KEPT = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSettings:
-    """All constants of the method."""
+    """All constants of the method; the defaults are the paper's.
 
-    segment: DriftSettings
+    Attributes:
+        segmenter: The rule that cuts the stream, whatever its state is.
+        summary: How the text of a summary is made.
+        clusters: How episodes are clustered.
+        rank: How episodes are found and ranked.
+        window: How much of an episode is shown.
+    """
+
+    segmenter: Segmenter[Any] = field(default_factory=DriftRule)
     summary: SummarySettings = field(default_factory=SummarySettings)
     clusters: ClusterSettings = field(default_factory=ClusterSettings)
     rank: RankSettings = field(default_factory=RankSettings)
@@ -62,10 +71,10 @@ class EpisodeEngine(Numbered):
         """Loads a thread."""
         super().__init__()
         self.settings = settings
-        self._raw = Rows(dimension, state.turn_vectors)
+        self._raw = DenseIndex(dimension, state.turn_vectors)
         self._closed: list[int] = []  # ascending; places in the summary rows
         self._summary_place: dict[int, int] = {}
-        self._summaries = Rows(dimension)
+        self._summaries = DenseIndex(dimension)
         self._clusters = Clusters(settings.clusters, dimension, self._summary_vector)
         self._companions_of: dict[
             int, tuple[tuple[tuple[int, int], ...], tuple[tuple[int, float], ...]]
@@ -96,14 +105,12 @@ class EpisodeEngine(Numbered):
         self._clusters.next_id = state.counters.cluster
         self._clusters.settle()
         self._open = list(state.open_turns)
-        self._buffer = refill(
-            self.settings.segment,
-            [(turn.role, len(turn.text.split())) for turn in self._open],
-            [self._raw[self._place(turn.id)] for turn in self._open],
+        self._segmented = self.settings.segmenter.resume(
+            _arrival(turn, self._raw[self._place(turn.id)]) for turn in self._open
         )
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, tools: Tools
+        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns: cuts, summarises what closed, clusters it and describes what changed."""
         rows: list[TurnRow] = []
@@ -120,20 +127,20 @@ class EpisodeEngine(Numbered):
             rows.append(TurnRow(turn=turn, episode=episode, vector=vector))
             receipts.append(Receipt(turn=turn.id, episode=episode, closed=closed))
         self._raw.extend(vectors)
-        episodes = self._summarise(finished, tools)
+        episodes = self._summarise(finished, host)
         for summary in episodes:
             if summary.vector is not None:
                 self._close(summary.id, summary.vector)
                 self._clusters.join(summary.id)
         newest = EpisodeRow(id=self._counters.episode - 1, vector=None)
         changes = replace(
-            self._settle_clusters(tools, finished),
+            self._settle_clusters(host, finished),
             turns=tuple(rows),
             episodes=(*episodes, newest) if rows else (),
         )
         return changes, receipts
 
-    def search(self, query: Query, tools: Tools) -> list[Found]:
+    def search(self, query: Query, host: Host) -> list[Found]:
         """Ranks episodes by the evidence of the three views."""
         settings = self.settings.rank
         similar = self._raw.scores(query.vector)
@@ -166,7 +173,7 @@ class EpisodeEngine(Numbered):
             for one in ranked
         ]
 
-    def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
+    def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Tells which turns each view leads to, before anything is ranked."""
         settings = self.settings.rank
         raw = best(self._raw.scores(query.vector), settings.k_raw)
@@ -182,29 +189,29 @@ class EpisodeEngine(Numbered):
             for view, episodes in views.items()
         }
 
-    def beginnings(self, threshold: float, tools: Tools) -> list[int]:
+    def beginnings(self, threshold: float, host: Host) -> list[int]:
         """Refuses: a cut is never revisited here."""
         raise InputError(
             "this preset cuts once, as turns arrive; open the memory with preset late to cut again"
         )
 
-    def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
+    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns; their episodes are summarised anew, their clusters described anew."""
         gone = set(turns)
         touched = sorted({self._turn_episodes[self._place(turn)] for turn in gone})
         left = {
             episode: [turn for turn in kept if turn.id not in gone]
-            for episode, kept in tools.read(touched).items()
+            for episode, kept in host.read(touched).items()
         }
         emptied = tuple(episode for episode in touched if not left[episode])
         changed = {e: left[e] for e in touched if left[e] and e in self._summary_place}
-        episodes = self._summarise(changed, tools)
+        episodes = self._summarise(changed, host)
         for summary in episodes:
             if summary.vector is not None:
                 self._summaries.replace(self._summary_place[summary.id], summary.vector)
         self._clusters.remake(list(changed), emptied)
         changes = replace(
-            self._settle_clusters(tools, left),
+            self._settle_clusters(host, left),
             episodes=episodes,
             removed_turns=tuple(sorted(gone)),
             removed_episodes=emptied,
@@ -219,14 +226,8 @@ class EpisodeEngine(Numbered):
 
     def _advance(self, new: NewTurn, vector: Vector, finished: dict[int, list[Turn]]) -> int | None:
         """Moves the segmenter on; returns the episode that this turn closed."""
-        step = advance(
-            self.settings.segment,
-            self._buffer,
-            role=new.role,
-            words=len(new.text.split()),
-            vector=vector,
-        )
-        self._buffer = step.buffer
+        step = self.settings.segmenter.advance(self._segmented, _arrival(new, vector))
+        self._segmented = step.state
         if not step.cut:
             return None
         closed = self._turn_episodes[-1] if self._open else None
@@ -241,17 +242,17 @@ class EpisodeEngine(Numbered):
         self._closed.append(episode)
         self._summaries.extend([vector])
 
-    def _summarise(self, episodes: dict[int, list[Turn]], tools: Tools) -> tuple[EpisodeRow, ...]:
+    def _summarise(self, episodes: dict[int, list[Turn]], host: Host) -> tuple[EpisodeRow, ...]:
         texts = [summarise(self.settings.summary, e, turns) for e, turns in episodes.items()]
-        vectors = tools.embed(texts) if texts else ()
+        vectors = host.embed(texts) if texts else ()
         return tuple(EpisodeRow(id=e, vector=v) for e, v in zip(episodes, vectors, strict=True))
 
-    def _settle_clusters(self, tools: Tools, known: dict[int, list[Turn]]) -> Changes:
+    def _settle_clusters(self, host: Host, known: dict[int, list[Turn]]) -> Changes:
         """Embeds the descriptions of changed clusters; returns what changed among clusters."""
         settings, clusters = self.settings.clusters, self._clusters
         changed = sorted(clusters.changed)
         recent = {e for c in changed for e in clusters.members(c)[-settings.recent :]}
-        turns = {**tools.read(sorted(recent - set(known))), **known}
+        turns = {**host.read(sorted(recent - set(known))), **known}
         texts = [
             describe(
                 settings,
@@ -261,7 +262,7 @@ class EpisodeEngine(Numbered):
             for cluster in changed
         ]
         rows = []
-        for cluster, vector in zip(changed, tools.embed(texts) if texts else (), strict=True):
+        for cluster, vector in zip(changed, host.embed(texts) if texts else (), strict=True):
             clusters.set_description(cluster, vector)
             members, total = tuple(clusters.members(cluster)), clusters.total(cluster)
             rows.append(ClusterRow(id=cluster, members=members, total=total, vector=vector))
@@ -346,6 +347,10 @@ class EpisodeEngine(Numbered):
 
     def _place(self, turn: int) -> int:
         return bisect_left(self._turn_ids, turn)
+
+
+def _arrival(turn: NewTurn | Turn, vector: Vector) -> Arrival:
+    return Arrival(role=turn.role, words=len(turn.text.split()), vector=vector)
 
 
 def _top(scores: Vector, count: int) -> list[tuple[int, float]]:

@@ -1,16 +1,16 @@
 """The seam between the façade and a method of remembering."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import Field, dataclass
+from typing import Any, ClassVar, Protocol
 
 from tsim.state import Changes, Counters, ThreadState
-from tsim.types import Forgotten, NewTurn, Receipt, SpanWhy, Turn, Why
+from tsim.types import Forgotten, Hit, NewTurn, Receipt, SpanWhy, Turn, Why
 from tsim.vectors import Vector, Vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class Host:
     """What an engine may ask of the world.
 
     Attributes:
@@ -75,7 +75,7 @@ class Engine(Protocol):
         ...
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, tools: Tools
+        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns."""
         ...
@@ -84,18 +84,18 @@ class Engine(Protocol):
         """Leaves out turn ids: the next turn gets this one."""
         ...
 
-    def search(self, query: Query, tools: Tools) -> list[Found]:
+    def search(self, query: Query, host: Host) -> list[Found]:
         """Returns the best spans, best first.
 
         A method that packs keeps to the budget; others leave that to whoever asked.
         """
         ...
 
-    def views(self, query: Query, tools: Tools) -> Mapping[str, frozenset[int]]:
+    def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Tells which turns each view leads to, before anything is ranked."""
         ...
 
-    def beginnings(self, threshold: float, tools: Tools) -> list[int]:
+    def beginnings(self, threshold: float, host: Host) -> list[int]:
         """Returns the turns that begin an episode, at a threshold of confidence.
 
         Raises:
@@ -107,6 +107,34 @@ class Engine(Protocol):
         """Tells whether all these turns are known."""
         ...
 
-    def forget(self, turns: Sequence[int], tools: Tools) -> tuple[Changes, Forgotten]:
+    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns and makes anew what was derived from them."""
+        ...
+
+
+class Settings(Protocol):
+    """All constants of a method, and the way to the engine that uses them.
+
+    A frozen dataclass of numbers and texts, or of such dataclasses: they become the fingerprint of
+    a preset.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def budget(self) -> int | None:
+        """Tokens that a search may return where the caller gives no budget; None for no limit."""
+        ...
+
+    @property
+    def summarises(self) -> bool:
+        """Whether episodes get a summary when they close."""
+        ...
+
+    def engine(self, dimension: int, state: ThreadState) -> Engine:
+        """Opens a thread."""
+        ...
+
+    def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Puts hits in the order of a prompt."""
         ...

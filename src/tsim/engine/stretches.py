@@ -6,26 +6,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tsim.index import Rows
-from tsim.segment import Links, LinkSettings, interleaved, members, replies
+from tsim.index import DenseIndex
+from tsim.segment import Links, LinkSettings, interleaved, membership, replies
 
 # Turns of a stretch in which links are sought, and turns it sees to either side.
 STRETCH, MARGIN = 112, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Company:
-    """The turns around some anchors, a row an anchor.
+class Neighbourhood:
+    """The turns around some anchors, one row per anchor.
 
     Attributes:
-        places: Where they stand; not all of them inside the thread.
+        places: Their places; not all of them inside the thread.
         inside: Which are.
-        member: How likely each belongs to the anchor's conversation; 0 outside.
+        membership: How likely each belongs to the anchor's conversation; 0 outside.
     """
 
     places: npt.NDArray[np.int64]
     inside: npt.NDArray[np.bool_]
-    member: Links
+    membership: Links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,21 +36,21 @@ class _Stretch:
         low: The first turn it sees.
         high: The turn after the last.
         most: The same, once they have all come.
-        mixed: Whether conversations run through each other here.
-        links: Who answers whom, once somebody asked.
+        interleaved: Whether conversations run through each other here.
+        links: Who answers whom, once that was asked for.
     """
 
     low: int
     high: int
     most: int
-    mixed: bool
+    interleaved: bool
     links: Links | None = None
 
 
 class Stretches:
     """The stretches of a growing thread."""
 
-    def __init__(self, settings: LinkSettings, rows: Rows, users: bytearray) -> None:
+    def __init__(self, settings: LinkSettings, rows: DenseIndex, users: bytearray) -> None:
         """Watches the vectors of a thread, and which of its turns are the user's."""
         self._settings = settings
         self._rows = rows
@@ -66,31 +66,31 @@ class Stretches:
             low = max(0, number * STRETCH - MARGIN)
             most = (number + 1) * STRETCH + MARGIN
             high = min(count, most)
-            mixed = interleaved(self._settings, self._rows.take(np.arange(low, high)))
-            self._stretches.append(_Stretch(low=low, high=high, most=most, mixed=mixed))
+            found = interleaved(self._settings, self._rows.take(np.arange(low, high)))
+            self._stretches.append(_Stretch(low=low, high=high, most=most, interleaved=found))
 
-    def mixed(self) -> npt.NDArray[np.bool_]:
+    def interleaved(self) -> npt.NDArray[np.bool_]:
         """Tells of each turn whether conversations run through each other around it."""
-        flags = np.array([stretch.mixed for stretch in self._stretches], dtype=np.bool_)
+        flags = np.array([stretch.interleaved for stretch in self._stretches], dtype=np.bool_)
         return np.repeat(flags, STRETCH)[: len(self._rows)]
 
-    def mixed_at(self, place: int) -> bool:
+    def interleaved_at(self, place: int) -> bool:
         """Tells the same of one turn."""
-        return self._stretches[place // STRETCH].mixed
+        return self._stretches[place // STRETCH].interleaved
 
-    def company(self, anchors: Sequence[int], reach: int) -> Company:
-        """Tells who belongs to the conversations of some anchors, to either side of them."""
+    def neighbourhood(self, anchors: Sequence[int], reach: int) -> Neighbourhood:
+        """Tells how likely the turns around some anchors belong to the anchors' conversations."""
         places = np.add.outer(np.array(anchors), np.arange(-reach, reach + 1))
         inside = (places >= 0) & (places < len(self._rows))
-        member = np.where(inside, members(self._links(places, inside), reach), 0)
-        return Company(places=places, inside=inside, member=member)
+        found = np.where(inside, membership(self._links(places, inside), reach), 0)
+        return Neighbourhood(places=places, inside=inside, membership=found)
 
     def _links(self, around: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]) -> Links:
         """The links of the turns around anchors; none where the stream is plain."""
-        out = np.zeros((*around.shape, self._settings.lags))
+        out = np.zeros((*around.shape, self._settings.max_lag))
         numbers = np.where(inside, around // STRETCH, -1)
         for number in np.unique(numbers[inside]).tolist():
-            if self._stretches[number].mixed:
+            if self._stretches[number].interleaved:
                 there = numbers == number
                 out[there] = self._of(number)[around[there] - number * STRETCH]
         return out

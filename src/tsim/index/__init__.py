@@ -1,7 +1,9 @@
 """Exact search over a thread: by meaning and by words."""
 
+from tsim.index.dense import DenseIndex
 from tsim.index.postings import TERM, Postings, distinct, terms
-from tsim.index.rows import Rows
-from tsim.index.windows import Windows
+from tsim.index.windows import WindowIndex
 
-__all__ = ["TERM", "Postings", "Rows", "Windows", "distinct", "terms"]
+Rows = DenseIndex  # the former name
+
+__all__ = ["TERM", "DenseIndex", "Postings", "Rows", "WindowIndex", "distinct", "terms"]

@@ -20,7 +20,7 @@ SHORT = 20_000
 Places: TypeAlias = npt.NDArray[np.int64]
 
 TERM = re.compile(r"\w+(?:['’-]\w+)*")
-# Words so frequent in English that they tell nothing; everything else earns its weight by rarity.
+# Words so frequent in English that they tell nothing; all others weigh by rarity.
 STOP = frozenset(
     "a an and are as at be been but by can did do does for from had has have he her him his how i "
     "if in is it its me my no not of on or our she should so that the their them then there these "
@@ -82,17 +82,17 @@ class Postings:
         self._lengths.append(length)
         self._total += length
 
-    def holders(self, term: str) -> int:
+    def document_frequency(self, term: str) -> int:
         """How many documents hold a term."""
         return len(self._documents.get(term, ()))
 
     def rarity(self, term: str) -> float:
         """The inverse document frequency of a term."""
-        return self.rarity_of(self.holders(term))
+        return self.rarity_at(self.document_frequency(term))
 
-    def rarity_of(self, holders: int) -> float:
+    def rarity_at(self, documents: int) -> float:
         """The same for any term that so many documents hold."""
-        return math.log(1 + (len(self) - holders + 0.5) / (holders + 0.5))
+        return math.log(1 + (len(self) - documents + 0.5) / (documents + 0.5))
 
     def scores(self, query: str) -> Vector:
         """Returns the BM25 score of every document."""
@@ -114,7 +114,7 @@ class Postings:
         return out
 
     def coverage(self, weights: Mapping[str, float], width: int = 1) -> Vector:
-        """Returns how much of some weighted terms stands in each run of `width` documents.
+        """Returns how much of some weighted terms occurs in each run of `width` documents.
 
         A term that occurs n times in a run counts n / (n + 1) of its weight: the second time says
         less than the first.
@@ -129,7 +129,7 @@ class Postings:
                 out[places] += np.float32(weight) * (times / (times + 1))
         return out
 
-    def covered(self, term: str, weight: float, places: Sequence[int]) -> float:
+    def term_coverage(self, term: str, weight: float, places: Sequence[int]) -> float:
         """Returns what one term adds to the coverage of some documents, named in order."""
         documents = self._documents.get(term, ())
         low = bisect_left(documents, places[0])
@@ -140,8 +140,10 @@ class Postings:
         times = sum(self._counts[term][at] for at in range(low, high) if documents[at] in inside)
         return weight * times / (times + 1)
 
-    def standing(self, wanted: Iterable[str], places: Sequence[int]) -> list[tuple[str, int, int]]:
-        """Returns which of many terms stand in a few documents: term, document, how often."""
+    def occurrences(
+        self, wanted: Iterable[str], places: Sequence[int]
+    ) -> list[tuple[str, int, int]]:
+        """Returns which of many terms occur in a few documents: term, document, how often."""
         columns = self._columns(wanted)
         asked = np.zeros(len(self), dtype=np.bool_)
         asked[[place for place in places if place < len(self)]] = True

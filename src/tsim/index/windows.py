@@ -9,17 +9,17 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-from tsim.index.rows import Rows
+from tsim.index.dense import DenseIndex
 from tsim.vectors import Vector
 
 STEP = 1024
 LEAST = np.float32(1e-6)
 
 
-class Windows:
+class WindowIndex:
     """The lengths of the sums of all windows of a growing matrix."""
 
-    def __init__(self, rows: Rows, width: int) -> None:
+    def __init__(self, rows: DenseIndex, width: int) -> None:
         """Looks at rows that may still grow."""
         self._rows = rows
         self._width = width

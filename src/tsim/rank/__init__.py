@@ -2,14 +2,21 @@
 
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.packing import HEADING, gather, pack
-from tsim.rank.question import names, told, weigh
-from tsim.rank.reentry import BESIDE, FAR, ReentrySettings, clues, extent, links
-from tsim.rank.spans import Paths, SpanSettings, Values, inherited, paths, relevance, values
+from tsim.rank.question import information, names, term_weights
+from tsim.rank.reentry import (
+    BESIDE,
+    MAX_EXTENT,
+    ReentrySettings,
+    clues,
+    episode_extent,
+    reentry_values,
+)
+from tsim.rank.spans import Paths, SpanSettings, Values, inherited, paths, relevance, turn_values
 
 __all__ = [
     "BESIDE",
-    "FAR",
     "HEADING",
+    "MAX_EXTENT",
     "ClusterHit",
     "Paths",
     "RankSettings",
@@ -20,16 +27,16 @@ __all__ = [
     "Values",
     "ViewHit",
     "clues",
-    "extent",
+    "episode_extent",
     "gather",
+    "information",
     "inherited",
-    "links",
     "names",
     "pack",
     "paths",
     "rank",
+    "reentry_values",
     "relevance",
-    "told",
-    "values",
-    "weigh",
+    "term_weights",
+    "turn_values",
 ]

@@ -1,4 +1,4 @@
-"""What a question's words are worth: rare ones much, names more."""
+"""What a question's words weigh: rare ones much, names more."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,9 @@ ENDS = frozenset(".!?:\n")
 OPENING = " \t\"'“‘("
 
 
-def weigh(text: str, postings: Postings, *, power: float, name: float) -> dict[str, float]:
+def term_weights(
+    text: str, postings: Postings, *, rarity_power: float, name_factor: float
+) -> dict[str, float]:
     """Returns each term's share of a question's weight.
 
     A term weighs its rarity in the thread to a power, a name some times that. Terms that never
@@ -17,17 +19,17 @@ def weigh(text: str, postings: Postings, *, power: float, name: float) -> dict[s
     """
     named = names(text)
     weights = {
-        term: postings.rarity(term) ** power * (name if term in named else 1.0)
+        term: postings.rarity(term) ** rarity_power * (name_factor if term in named else 1.0)
         for term in sorted(distinct(text))
     }
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()} if total else {}
 
 
-def told(weights: Mapping[str, float], postings: Postings) -> float:
-    """Returns how many nats a question's words tell where they are found: their mean rarity.
+def information(weights: Mapping[str, float], postings: Postings) -> float:
+    """Returns the mean rarity of a question's words, in nats: how much it tells to find them.
 
-    Words that stand in every tenth turn point nowhere, however much of the question they are.
+    Words that occur in every tenth turn point nowhere, however much of the question they are.
     """
     return sum(weight * postings.rarity(term) for term, weight in weights.items())
 

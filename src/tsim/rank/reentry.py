@@ -3,13 +3,15 @@
 A later turn may overwrite a rule without a word of the question: it shares the rare words of the
 rule's episode instead. So the episode E around the best turn asks the thread in its turn:
 
-    clue(w)  = max over turns t of E that hold w of  (rarity(w) - common) · short(t),  if positive
-    short(t) = min(1, long / words of t)
-    mass(t)  = short(t) · Σ clue(w) · n / (n + 1)        n: how often w stands in t
-    link(t)  = mass(t) + near · (mass(t-2) + mass(t-1) + mass(t+1) + mass(t+2))
-    r(t)     = max(r(t), max r · (most · (1 - exp(-link(t) / enough))) ^ (1 / sharp))
+    short(t)   = min(1, long_turn_words / words of t)
+    clue(w)    = max over turns t of E that hold w of  (rarity(w) - common_nats) · short(t),  where
+                 positive
+    mass(t)    = short(t) · Σ clue(w) · n / (n + 1)        n: how often w occurs in t
+    support(t) = mass(t) + neighbour_weight · (mass(t-2) + mass(t-1) + mass(t+1) + mass(t+2))
+    reentry(t) = max_value · (1 - exp(-support(t) / saturation_nats))
+    r(t)       = max(r(t), max r · reentry(t) ^ (1 / relevance_power))
 
-Inside E, mass and link are 0. The question's own words are no clues: what they find is found
+Inside E, mass and support are 0. The question's own words are no clues: what they find is found
 already. A word out of a long turn tells less of its topic, and a long turn shares words with
 anything.
 """
@@ -24,8 +26,10 @@ from tsim.index import Postings, distinct
 from tsim.rank.spans import Values
 from tsim.vectors import Vector
 
-# Turns to either side that an episode reaches at most, and turns that speak for each other.
-FAR, BESIDE = 12, 2
+# Turns to either side that an episode reaches at most.
+MAX_EXTENT = 12
+# Turns to either side whose clues support a turn.
+BESIDE = 2
 # Clues that are followed up: a page that somebody pasted has thousands.
 CLUES = 512
 
@@ -35,21 +39,22 @@ class ReentrySettings:
     """Constants.
 
     Attributes:
-        kept: An episode ends where it is less likely than this that the topic went on so far.
-        common: Nats up to which a word is too common to be a clue.
-        near: What the turns beside a turn add.
-        enough: Nats over which the value of a link falls short of the most by 1/e.
-        most: The value of the surest link beside the best turn; 0 for no links.
+        min_continuation: An episode ends where it is less likely than this that the topic went on
+            so far.
+        common_nats: Rarity up to which a word is too common to be a clue.
+        neighbour_weight: What the mass of the turns beside a turn adds to its support.
+        saturation_nats: Support at which a re-entry falls short of its highest value by 1/e of it.
+        max_value: The highest value of a re-entry, beside 1 for the best turn; 0 to look for none.
     """
 
-    kept: float
-    common: float
-    near: float
-    enough: float
-    most: float
+    min_continuation: float
+    common_nats: float
+    neighbour_weight: float
+    saturation_nats: float
+    max_value: float
 
 
-def extent(settings: ReentrySettings, confidences: Values, anchor: int) -> range:
+def episode_extent(settings: ReentrySettings, confidences: Values, anchor: int) -> range:
     """Returns the places around one that the stream seems to hold together.
 
     Args:
@@ -58,9 +63,11 @@ def extent(settings: ReentrySettings, confidences: Values, anchor: int) -> range
         anchor: The place.
     """
     # The gap before a turn is crossed on the way to the turn before it, or coming from there.
-    back = 1 - confidences[max(1, anchor - FAR + 1) : anchor + 1][::-1]
-    onward = 1 - confidences[anchor + 1 : anchor + FAR + 1]
-    before, after = (int((np.cumprod(gaps) >= settings.kept).sum()) for gaps in (back, onward))
+    back = 1 - confidences[max(1, anchor - MAX_EXTENT + 1) : anchor + 1][::-1]
+    onward = 1 - confidences[anchor + 1 : anchor + MAX_EXTENT + 1]
+    before, after = (
+        int((np.cumprod(gaps) >= settings.min_continuation).sum()) for gaps in (back, onward)
+    )
     return range(anchor - before, anchor + after + 1)
 
 
@@ -70,7 +77,7 @@ def clues(
     postings: Postings,
     asked: Set[str],
 ) -> dict[str, float]:
-    """Returns the rare words of an episode that stand elsewhere too, and what each tells of it.
+    """Returns the rare words of an episode that occur elsewhere too, and what each tells of it.
 
     The most telling `CLUES` of them; ties by the alphabet.
 
@@ -89,25 +96,25 @@ def clues(
     rare: dict[str, float] = {}
     nats = {0: 0.0, 1: 0.0}  # by the number of turns that hold a word: elsewhere, at least one
     for term in parts.keys() - asked:
-        holders = postings.holders(term)
-        if holders not in nats:
-            nats[holders] = max(0.0, postings.rarity_of(holders) - settings.common)
-        if nats[holders]:
-            rare[term] = nats[holders] * parts[term]
+        turns = postings.document_frequency(term)
+        if turns not in nats:
+            nats[turns] = max(0.0, postings.rarity_at(turns) - settings.common_nats)
+        if nats[turns]:
+            rare[term] = nats[turns] * parts[term]
     if len(rare) <= CLUES:
         return rare
     most = heapq.nsmallest(CLUES, rare, key=lambda term: (-rare[term], term))
     return {term: rare[term] for term in most}
 
 
-def links(settings: ReentrySettings, mass: Vector) -> Vector:
-    """Returns what each turn is worth as a re-entry, from 0 to `most`."""
-    link = mass.copy()
-    beside = np.float32(settings.near) * mass
+def reentry_values(settings: ReentrySettings, mass: Vector) -> Vector:
+    """Returns the value of each turn as a re-entry, from 0 to `max_value`."""
+    support = mass.copy()
+    beside = np.float32(settings.neighbour_weight) * mass
     for step in range(1, BESIDE + 1):
-        link[step:] += beside[:-step]
-        link[:-step] += beside[step:]
-    link /= np.float32(-settings.enough)
-    # Not expm1: a library for vectors has exp, and less than a float's grain is no link.
-    out: Vector = np.float32(settings.most) * (1 - np.exp(link, out=link))
+        support[step:] += beside[:-step]
+        support[:-step] += beside[step:]
+    support /= np.float32(-settings.saturation_nats)
+    # Not expm1: numpy computes exp faster, and what a float cannot hold is no support.
+    out: Vector = np.float32(settings.max_value) * (1 - np.exp(support, out=support))
     return out

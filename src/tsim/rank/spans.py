@@ -2,16 +2,19 @@
 
     own(t)   = cos(q, x) + lexical · coverage(q, t)
     near(t)  = max over windows W that hold t of  cos(q, Σ x) + lexical · coverage(q, W)
-    lexical  = words · told(q) ^ telling
-    r(t)     = own(t) + around · near(t)
-    value(t) = max over turns a of  (r(a) / max r) ^ sharp · Π keep(g)   over the steps from a to t
-    keep(g)  = (1 - confidence(g)) · exp(-length / fade)
+    lexical  = lexical_weight · information(q) ^ information_power
+    r(t)     = own(t) + window_weight · near(t)
+    value(t) = max over turns a of  (r(a) / max r) ^ relevance_power · Π keep(g)   over the steps
+               from a to t
+    keep(g)  = (1 - confidence(g)) · exp(-words / fade_words)
 
 Where conversations are interleaved (`tsim.segment.links`), a turn inherits along its conversation
 instead:
 
-    value(t) = max over turns a of  (r(a) / max r) ^ sharp · member(t; a) ^ trust · exp(-length of
-               the conversation from a to t / fade) · (1 + own · own(t) / max own) / (1 + own)
+    value(t) = max over turns a of  (r(a) / max r) ^ relevance_power
+               · membership(t; a) ^ membership_power
+               · exp(-words of the conversation from a to t / fade_words)
+               · (1 + own_weight · own(t) / max own) / (1 + own_weight)
 
 A turn is worth what the question finds in it, or what it inherits from a turn nearby: less with
 every gap where the stream seems to turn to something else, and with every word in between. Edges
@@ -36,37 +39,38 @@ class SpanSettings:
     """Constants of the method.
 
     Attributes:
-        width: Turns in a window.
-        power: A term weighs its rarity to this power.
-        name: A name weighs this many times more.
-        words: Weight of coverage beside the cosine, for each nat the question's words tell.
-        telling: Power of these nats; 0 to weigh the words of all questions alike.
-        around: Weight of the best window around a turn.
-        sharp: How much less a weaker turn is worth: the power of its share of the best.
-        fade: Words over which what a turn inherits falls to 1/e.
-        anchors: Turns from which others inherit where conversations are interleaved.
-        reach: Turns to either side among which a conversation is followed there.
-        trust: How much membership counts there: its power.
-        own: How much a turn's own relevance adds to what it inherits there.
-        long: Words after which a turn's length counts against it: more words say no more.
-        skip: Turns that may be missing inside a span.
-        budget: Tokens, where the caller does not say.
+        window_turns: Turns in a window.
+        rarity_power: A term weighs its rarity to this power.
+        name_factor: A name weighs this many times more.
+        lexical_weight: Weight of coverage beside the cosine, for each nat of information in the
+            question's words.
+        information_power: Power of these nats; 0 to weigh the words of all questions alike.
+        window_weight: Weight of the best window around a turn.
+        relevance_power: How much less a weaker turn is worth: the power of its share of the best.
+        fade_words: Words over which what a turn inherits falls to 1/e.
+        max_anchors: Turns from which others inherit where conversations are interleaved.
+        conversation_reach: Turns to either side among which a conversation is followed there.
+        membership_power: How much membership in the conversation counts there.
+        own_weight: How much a turn's own relevance adds to what it inherits there.
+        long_turn_words: Words from which a turn's length counts against it: more say no more.
+        max_skipped_turns: Turns that may be missing inside a span.
+        budget: Tokens that a search returns where the caller gives no budget.
     """
 
-    width: int
-    power: float
-    name: float
-    words: float
-    telling: float
-    around: float
-    sharp: float
-    fade: float
-    anchors: int
-    reach: int
-    trust: float
-    own: float
-    long: int
-    skip: int
+    window_turns: int
+    rarity_power: float
+    name_factor: float
+    lexical_weight: float
+    information_power: float
+    window_weight: float
+    relevance_power: float
+    fade_words: float
+    max_anchors: int
+    conversation_reach: int
+    membership_power: float
+    own_weight: float
+    long_turn_words: int
+    max_skipped_turns: int
     budget: int
 
 
@@ -76,7 +80,7 @@ def relevance(settings: SpanSettings, own: Vector, windows: Vector) -> Vector:
     count = len(windows)
     for step in range(len(own) - count + 1):
         np.maximum(near[step : step + count], windows, out=near[step : step + count])
-    out: Vector = own + np.float32(settings.around) * near
+    out: Vector = own + np.float32(settings.window_weight) * near
     return out
 
 
@@ -102,16 +106,18 @@ def paths(settings: SpanSettings, confidences: Values, words: npt.NDArray[np.uin
         words: Length of each turn.
     """
     gaps = np.log1p(-np.clip(confidences, None, 1 - LEAST))
-    fades = words / settings.fade
+    fades = words / settings.fade_words
     # Backwards, the gap crossed on the way to a turn is the one behind it.
     behind = np.append(gaps[1:], 0.0) - fades
     return Paths(onward=np.cumsum(gaps - fades), back=np.cumsum(behind[::-1]))
 
 
-def values(settings: SpanSettings, relevant: Vector, along: Paths) -> Values:
+def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Values:
     """Returns the value of each turn, from r of each and what is left along the thread."""
     best = max(float(relevant.max()), LEAST)
-    start = settings.sharp * np.log(np.clip(relevant.astype(np.float64) / best, LEAST, None))
+    start = settings.relevance_power * np.log(
+        np.clip(relevant.astype(np.float64) / best, LEAST, None)
+    )
     onward = _carried(start, along.onward)
     back = _carried(start[::-1], along.back)[::-1]
     out: Values = np.exp(np.maximum(onward, back))
@@ -119,27 +125,28 @@ def values(settings: SpanSettings, relevant: Vector, along: Paths) -> Values:
 
 
 def inherited(
-    settings: SpanSettings, share: Values, member: Values, words: Values, own: Values
+    settings: SpanSettings, share: Values, membership: Values, words: Values, own: Values
 ) -> Values:
     """Returns the value of each turn around some anchors, along the anchor's conversation.
 
     Args:
         settings: Constants.
         share: r of each anchor over the best r.
-        member: How likely each turn around an anchor belongs to its conversation, a row an anchor.
+        membership: How likely each turn around an anchor belongs to its conversation, one row per
+            anchor.
         words: The lengths of those turns.
         own: Their own scores over the best one.
     """
-    reach = settings.reach
-    said = member * words
+    reach = settings.conversation_reach
+    said = membership * words
     said[:, reach] = 0
     between = np.empty_like(said)
     between[:, reach:] = np.cumsum(said[:, reach:], axis=1)
     between[:, : reach + 1] = np.cumsum(said[:, reach::-1], axis=1)[:, ::-1]
-    start = np.clip(share, LEAST, None) ** settings.sharp
-    trusted = np.where(member > LEAST, member, 0) ** settings.trust
-    out: Values = start[:, None] * trusted * np.exp(-between / settings.fade)
-    out *= (1 + settings.own * np.clip(own, 0, None)) / (1 + settings.own)
+    start = np.clip(share, LEAST, None) ** settings.relevance_power
+    trusted = np.where(membership > LEAST, membership, 0) ** settings.membership_power
+    out: Values = start[:, None] * trusted * np.exp(-between / settings.fade_words)
+    out *= (1 + settings.own_weight * np.clip(own, 0, None)) / (1 + settings.own_weight)
     return out
 
 

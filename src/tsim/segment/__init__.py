@@ -7,27 +7,31 @@ from tsim.segment.confidence import (
     confidence,
     confidences,
     cosines,
+    gap_confidences,
     log_odds,
 )
-from tsim.segment.drift import Buffer, DriftSettings, Step, advance, refill
-from tsim.segment.links import Links, LinkSettings, interleaved, members, replies
+from tsim.segment.drift import DriftRule, DriftState
+from tsim.segment.links import Links, LinkSettings, interleaved, membership, replies
+from tsim.segment.protocol import Arrival, Segmenter, Step, cuts
 
 __all__ = [
     "AFTER",
     "BEFORE",
-    "Buffer",
+    "Arrival",
     "ConfidenceSettings",
-    "DriftSettings",
+    "DriftRule",
+    "DriftState",
     "LinkSettings",
     "Links",
+    "Segmenter",
     "Step",
-    "advance",
     "confidence",
     "confidences",
     "cosines",
+    "cuts",
+    "gap_confidences",
     "interleaved",
     "log_odds",
-    "members",
-    "refill",
+    "membership",
     "replies",
 ]

@@ -1,38 +1,34 @@
 """The paper's streaming rule: cut where the newest turn drifts from the recent ones.
 
-    c = norm(mean of the recent turns still in the episode)
-    s = cos(x, c) + bonus · [the previous speaker is the model and this one the user]
-    cut before x  if  (s < threshold and L >= min_tokens) or L >= max_tokens
+    c = norm(mean of the last recent_turns turns still in the episode)
+    s = cos(x, c) + user_after_model_bonus · [the previous speaker is the model, this one the user]
+    cut before x  if  (s < min_similarity and L >= min_tokens) or L >= max_tokens
                   and the episode holds at least min_turns turns
 
 L is the length of the episode before x joins. Nothing looks ahead and no cut is ever revisited.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tsim import tokens
+from tsim.segment.protocol import Arrival, Step
 from tsim.types import MODEL_ROLES, USER_ROLE
 from tsim.vectors import Vector, unit_vector
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftSettings:
-    """Constants of the rule."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DriftState:
+    """The open episode as far as the rule needs it.
 
-    threshold: float
-    min_tokens: int
-    max_tokens: int
-    recent: int
-    bonus: float
-    min_turns: int = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Buffer:
-    """The open episode as far as the rule cares: all of it follows from the episode's turns."""
+    Attributes:
+        words: The words of its turns.
+        turns: How many there are.
+        role: Who spoke last.
+        recent: The vectors of the most recent ones.
+    """
 
     words: int = 0
     turns: int = 0
@@ -41,55 +37,54 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What a turn did: the buffer after it, and whether it opened a new episode.
+class DriftRule:
+    """The rule with its constants; the defaults are the paper's.
 
     Attributes:
-        buffer: The open episode with the turn in it.
-        cut: Whether the turn starts a new episode.
-        similarity: The score s against the recent turns, None for the first turn of a thread.
+        min_similarity: A less similar turn begins a new episode, if the episode is long enough.
+        min_tokens: Length that an episode has before drift may end it.
+        max_tokens: Length at which an episode ends without drift.
+        recent_turns: Newest turns of the episode that the next one is compared with.
+        user_after_model_bonus: Added to the similarity of a user's turn after the model's.
+        min_turns: Turns that an episode has before anything may end it.
     """
 
-    buffer: Buffer
-    cut: bool
-    similarity: float | None
+    min_similarity: float = 0.70
+    min_tokens: int = 120
+    max_tokens: int = 320
+    recent_turns: int = 4
+    user_after_model_bonus: float = 0.03
+    min_turns: int = 2
 
+    def resume(self, episode: Iterable[Arrival]) -> DriftState:
+        """Returns the state after the turns of the open episode."""
+        state = DriftState()
+        for turn in episode:
+            state = self._joined(state, turn)
+        return state
 
-def advance(
-    settings: DriftSettings, buffer: Buffer, *, role: str, words: int, vector: Vector
-) -> Step:
-    """Moves the rule one turn on."""
-    if not buffer.turns:
-        return Step(buffer=_join(settings, buffer, role, words, vector), cut=True, similarity=None)
-    similarity = _similarity(settings, buffer, role, vector)
-    length = tokens.from_words(buffer.words)
-    drifted = similarity < settings.threshold and length >= settings.min_tokens
-    cut = buffer.turns >= settings.min_turns and (drifted or length >= settings.max_tokens)
-    base = Buffer() if cut else buffer
-    joined = _join(settings, base, role, words, vector)
-    return Step(buffer=joined, cut=cut, similarity=similarity)
+    def advance(self, state: DriftState, turn: Arrival) -> Step[DriftState]:
+        """Decides whether a new episode begins with the next turn, and moves one turn on."""
+        cut = not state.turns or self._ends(state, turn)
+        return Step(cut=cut, state=self._joined(DriftState() if cut else state, turn))
 
+    def _similarity(self, state: DriftState, turn: Arrival) -> float:
+        centre = unit_vector(np.mean(state.recent, axis=0, dtype=np.float32))
+        answered = state.role in MODEL_ROLES and turn.role == USER_ROLE
+        return float(turn.vector @ centre) + (self.user_after_model_bonus if answered else 0.0)
 
-def refill(
-    settings: DriftSettings, turns: Iterable[tuple[str, int]], vectors: Sequence[Vector]
-) -> Buffer:
-    """Returns the buffer of an open episode from the role and words of its turns."""
-    buffer = Buffer()
-    for (role, words), vector in zip(turns, vectors, strict=True):
-        buffer = _join(settings, buffer, role, words, vector)
-    return buffer
+    def _ends(self, state: DriftState, turn: Arrival) -> bool:
+        if state.turns < self.min_turns:
+            return False
+        length = tokens.from_words(state.words)
+        if length >= self.max_tokens:
+            return True
+        return length >= self.min_tokens and self._similarity(state, turn) < self.min_similarity
 
-
-def _similarity(settings: DriftSettings, buffer: Buffer, role: str, vector: Vector) -> float:
-    centre = unit_vector(np.mean(buffer.recent, axis=0, dtype=np.float32))
-    answered = buffer.role in MODEL_ROLES and role == USER_ROLE
-    return float(vector @ centre) + (settings.bonus if answered else 0.0)
-
-
-def _join(settings: DriftSettings, buffer: Buffer, role: str, words: int, vector: Vector) -> Buffer:
-    return Buffer(
-        words=buffer.words + words,
-        turns=buffer.turns + 1,
-        role=role,
-        recent=(*buffer.recent, vector)[-settings.recent :],
-    )
+    def _joined(self, state: DriftState, turn: Arrival) -> DriftState:
+        return DriftState(
+            words=state.words + turn.words,
+            turns=state.turns + 1,
+            role=turn.role,
+            recent=(*state.recent, turn.vector)[-self.recent_turns :],
+        )

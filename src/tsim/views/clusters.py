@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.vectors import Sum, Vector, best, unit_vector
 
 
@@ -55,8 +55,8 @@ class Clusters:
         self.joined: list[tuple[int, int]] = []
         self._vector_of = vector_of
         self._ids: list[int] = []  # ascending; the place of an id is its row in the centroids
-        self._centroids = Rows(dimension)
-        self._described = Rows(dimension)  # in the same order
+        self._centroids = DenseIndex(dimension)
+        self._described = DenseIndex(dimension)  # in the same order
         self._members: dict[int, list[int]] = {}
         self._totals: dict[int, Sum] = {}
         self._of: dict[int, list[int]] = {}

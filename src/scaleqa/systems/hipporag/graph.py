@@ -10,7 +10,7 @@ from scipy import sparse
 
 from scaleqa.systems.hipporag.facts import Facts
 from tsim.embed import Embedder
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.vectors import best
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -61,7 +61,7 @@ class Graph:
         self._damping = damping
         self._numbers: dict[str, int] = {}
         self._long: list[bool] = []
-        self._rows = Rows(embedder.dimension)
+        self._rows = DenseIndex(embedder.dimension)
         self._alike: list[tuple[Ints, Ints, Floats]] = []
         self._passages: list[Passage] = []
         self._walk: Walk | None = None

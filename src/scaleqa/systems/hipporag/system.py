@@ -14,7 +14,7 @@ from scaleqa.systems.hipporag.prompted import Prompted
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Unit
 from tsim import tokens
 from tsim.embed import Embedder
-from tsim.index import Rows
+from tsim.index import DenseIndex
 
 
 class HippoRag(FlatSystem):
@@ -38,7 +38,7 @@ class HippoRag(FlatSystem):
         self._passages: list[list[int]] = []
         self._full = 0  # passages that are complete and in the graph
         self._read = 0  # turns that were read, those of the open passage among them
-        self._rows = Rows(embedder.dimension)
+        self._rows = DenseIndex(embedder.dimension)
 
     @property
     def malformed(self) -> int:

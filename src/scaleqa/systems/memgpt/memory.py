@@ -12,7 +12,7 @@ from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from tsim import tokens
 from tsim.embed import Embedder
-from tsim.index import Postings, Rows
+from tsim.index import DenseIndex, Postings
 from tsim.vectors import Vector
 
 WARNING = 0.7  # of the room: from here on the controller is asked to save what matters
@@ -91,7 +91,7 @@ class Memory:
         self._embedder = embedder
         self._summariser = summariser
         self._recall = Postings()
-        self._archival = Rows(embedder.dimension)
+        self._archival = DenseIndex(embedder.dimension)
 
     def receive(self, turn: StreamTurn) -> None:
         """Puts a message into recall storage and at the end of the queue."""

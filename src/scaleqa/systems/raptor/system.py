@@ -12,7 +12,7 @@ from scaleqa.systems.raptor.tree import Node, grow
 from scaleqa.systems.registry import take
 from scaleqa.systems.summarise import summarise
 from tsim import tokens
-from tsim.index import Rows
+from tsim.index import DenseIndex
 from tsim.vectors import Vectors, best
 
 # The mean length of a summary in RAPTOR's paper.
@@ -36,10 +36,10 @@ class Raptor(FlatSystem):
         self._seed = seed
         self._calls = 0
         self._chunks: list[list[int]] = []
-        self._leaves = Rows(tools.embedder.dimension)
+        self._leaves = DenseIndex(tools.embedder.dimension)
         self._covered = 0
         self._nodes: list[Node] = []
-        self._summaries = Rows(tools.embedder.dimension)
+        self._summaries = DenseIndex(tools.embedder.dimension)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Fills chunks and embeds those that changed; the last one is still open."""
@@ -94,7 +94,7 @@ class Raptor(FlatSystem):
         ]
         vectors = self._leaves.take(range(point))
         self._nodes, rows = grow(leaves, vectors, self._condense, self._embed, self._seed)
-        self._summaries = Rows(self._embedder.dimension, rows)
+        self._summaries = DenseIndex(self._embedder.dimension, rows)
         self._covered = point
 
     def _condense(self, texts: Sequence[str]) -> str:

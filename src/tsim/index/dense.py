@@ -28,7 +28,7 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="tsim-scan")
 
 
-class Rows:
+class DenseIndex:
     """Vectors in order, addressed by place."""
 
     def __init__(self, dimension: int, vectors: Vectors | None = None) -> None:

@@ -1,0 +1,38 @@
+"""Following: what every turn is worth, for what the question finds in it or for what it inherits.
+
+Along the stream a turn inherits from the turns around it; in interleaved stretches, where the
+neighbours are strangers, from the turns of its own conversation.
+"""
+
+import numpy as np
+
+from tsim.engine.late.index import ThreadIndex
+from tsim.engine.late.relevance import TINY, Asked
+from tsim.rank import SpanSettings, Values, inherited, turn_values
+from tsim.vectors import best
+
+# The share of its value that a turn of an interleaved stretch keeps unless some anchor's
+# conversation reaches it.
+STRAY = 1e-3
+
+
+def follow(settings: SpanSettings, index: ThreadIndex, asked: Asked) -> Values:
+    """Returns the value of every turn."""
+    worth = turn_values(settings, asked.relevant, index.paths())
+    interleaved = index.stretches.interleaved()
+    if not interleaved.any():
+        return worth
+    worth[interleaved] *= STRAY  # along the stream, nothing is inherited there
+    candidates = best(asked.relevant, settings.max_anchors)
+    anchors = [place for place in candidates if interleaved[place]]
+    if not anchors:
+        return worth
+    around = index.stretches.neighbourhood(anchors, settings.conversation_reach)
+    inside = around.inside
+    at = np.where(inside, around.places, 0)
+    share = asked.relevant[anchors].astype(np.float64) / asked.best
+    own = asked.own[at].astype(np.float64) / max(float(asked.own.max()), TINY)
+    words = index.lengths[at].astype(np.float64)
+    found = inherited(settings, share, around.membership, words, own)
+    np.maximum.at(worth, at[inside], found[inside])
+    return worth

@@ -1,0 +1,132 @@
+"""Relevance: a question against every turn, and where the topic of the best turn comes up again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tsim.engine.late.index import ThreadIndex
+from tsim.engine.protocol import Query
+from tsim.rank import (
+    MAX_EXTENT,
+    ReentrySettings,
+    SpanSettings,
+    clues,
+    episode_extent,
+    information,
+    reentry_values,
+    relevance,
+    term_weights,
+)
+from tsim.vectors import Vector
+
+TINY = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Resumed:
+    """Where the topic of the best turn comes up again.
+
+    Attributes:
+        anchor: The place of that turn.
+        episode: The places of its topic around it.
+        clues: The rare words of its episode, with what each tells.
+        places: For each turn, whether it is more relevant for them than by itself.
+    """
+
+    anchor: int
+    episode: list[int]
+    clues: dict[str, float]
+    places: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """A question against every turn.
+
+    Attributes:
+        similar: The cosine of each turn.
+        weights: The weight of each of the question's words.
+        own: Cosine and words together.
+        relevant: The same with the best window around each turn.
+        best: The highest of these.
+        resumed: Where the topic comes up again, once that was looked for.
+    """
+
+    similar: Vector
+    weights: dict[str, float]
+    own: Vector
+    relevant: Vector
+    best: float
+    resumed: Resumed | None = None
+
+
+def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
+    """Scores every turn of a thread that has turns."""
+    width = min(settings.window_turns, len(index))
+    postings = index.postings
+    similar = index.vectors.scores(query.vector)
+    weights = term_weights(
+        query.text,
+        postings,
+        rarity_power=settings.rarity_power,
+        name_factor=settings.name_factor,
+    )
+    nats = information(weights, postings)
+    lexical = np.float32(settings.lexical_weight * nats**settings.information_power)
+    own = similar + lexical * postings.coverage(weights)
+    windows = index.windows.scores(similar) + lexical * postings.coverage(weights, width)
+    relevant = relevance(settings, own, windows)
+    if relevant.max() <= 0:  # no turn is relevant, but some are still less so than others
+        relevant -= relevant.min()
+    top = max(float(relevant.max()), TINY)
+    return Asked(similar=similar, weights=weights, own=own, relevant=relevant, best=top)
+
+
+def resume(
+    settings: ReentrySettings,
+    span: SpanSettings,
+    index: ThreadIndex,
+    asked: Asked,
+    texts_at: Callable[[Sequence[int]], Sequence[str]],
+) -> Asked:
+    """Raises the relevance of turns where the topic of the best turn comes up again.
+
+    Args:
+        settings: Constants of re-entry.
+        span: Constants of values and lengths.
+        index: The thread.
+        asked: The question against every turn.
+        texts_at: Returns the texts of the turns at some places.
+    """
+    if not settings.max_value:
+        return asked
+    anchor = int(asked.relevant.argmax())
+    episode = _episode(settings, span.conversation_reach, index, anchor)
+    short = np.minimum(1, span.long_turn_words / index.lengths.astype(np.float32))
+    texts = zip(texts_at(episode), (float(short[place]) for place in episode), strict=True)
+    found = clues(settings, texts, index.postings, asked.weights.keys())
+    mass = index.postings.coverage(found) * short
+    mass[episode] = 0
+    reentry = reentry_values(settings, mass)
+    reentry[episode] = 0
+    raised = asked.best * reentry ** (1 / span.relevance_power)
+    # Relevance may be negative: where nothing comes up again, 0 must not replace it.
+    again = (reentry > 0) & (raised > asked.relevant)
+    return replace(
+        asked,
+        relevant=np.where(again, raised, asked.relevant),
+        resumed=Resumed(anchor=anchor, episode=episode, clues=found, places=again),
+    )
+
+
+def _episode(settings: ReentrySettings, reach: int, index: ThreadIndex, anchor: int) -> list[int]:
+    """The places that seem to belong to the topic of a turn, in order."""
+    if not index.stretches.interleaved_at(anchor):
+        low = max(0, anchor - MAX_EXTENT)
+        near = index.confidences(low, anchor + MAX_EXTENT + 1)
+        return [low + place for place in episode_extent(settings, near, anchor - low)]
+    around = index.stretches.neighbourhood([anchor], reach)
+    places: list[int] = around.places[around.membership >= settings.min_continuation].tolist()
+    return places
