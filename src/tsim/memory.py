@@ -12,8 +12,9 @@ from tsim.embed.protocol import require_text
 from tsim.errors import InputError, MismatchError
 from tsim.presets import DEFAULT, PRESETS, Preset, find_preset
 from tsim.replay import replay
+from tsim.state import MAX_ID
 from tsim.store import SqliteStore, Store
-from tsim.thread import MAX_ID, Thread
+from tsim.thread import Thread
 from tsim.verify import Report, verify
 
 

@@ -15,7 +15,7 @@ from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Query, Tools
 from tsim.errors import InputError, MismatchError, TsimError
 from tsim.presets import Preset
-from tsim.state import Changes, Counters
+from tsim.state import MAX_ID, Changes, Counters
 from tsim.store import Store
 from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
 
@@ -24,7 +24,6 @@ CHUNK = 512
 CONTEXT_BUDGET = 1100
 MAX_CHARACTERS = 10_000_000
 ROLE_LENGTH = 64
-MAX_ID = 2**32 - 1
 ROLE = re.compile(rf"[^\s\x00-\x1f](?:[^\r\n\x00-\x1f]{{0,{ROLE_LENGTH - 2}}}[^\s\x00-\x1f])?")
 
 Progress = Callable[[int, int], None]

@@ -9,11 +9,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
-from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, TurnRow
+from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, TurnRow
 from tsim.store import Store
-from tsim.store.codec import blob_of, bytes_of, total_of, vector_of
 from tsim.types import Turn
+
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+NextId = Annotated[int, Field(ge=0, le=MAX_ID + 1)]
 
 
 class _Line(BaseModel):
@@ -30,15 +33,15 @@ class _Head(_Line):
 class _Thread(_Line):
     kind: Literal["thread"] = "thread"
     name: str
-    next_turn: int
-    next_episode: int
-    next_cluster: int
+    next_turn: NextId
+    next_episode: NextId
+    next_cluster: NextId
 
 
 class _Turn(_Line):
     kind: Literal["turn"] = "turn"
-    id: int
-    episode: int
+    id: Id
+    episode: Id
     role: str
     at: float | None
     text: str
@@ -47,7 +50,7 @@ class _Turn(_Line):
 
 class _Episode(_Line):
     kind: Literal["episode"] = "episode"
-    id: int
+    id: Id
     vector: str | None
 
 
@@ -61,8 +64,8 @@ class _End(_Line):
 
 class _Cluster(_Line):
     kind: Literal["cluster"] = "cluster"
-    id: int
-    members: list[int]
+    id: Id
+    members: list[Id]
     total: str
     vector: str
 
@@ -129,17 +132,17 @@ def _lines(store: Store) -> Iterator[dict[str, Any]]:
                 role=turn.role,
                 at=turn.at,
                 text=turn.text,
-                vector=_text(blob_of(vector)),
+                vector=_text(vector_to_bytes(vector)),
             ).model_dump()
         for row in state.episodes:
-            vector_text = None if row.vector is None else _text(blob_of(row.vector))
+            vector_text = None if row.vector is None else _text(vector_to_bytes(row.vector))
             yield _Episode(id=row.id, vector=vector_text).model_dump()
         for cluster in state.clusters:
             yield _Cluster(
                 id=cluster.id,
                 members=list(cluster.members),
-                total=_text(bytes_of(cluster.total)),
-                vector=_text(blob_of(cluster.vector)),
+                total=_text(sum_to_bytes(cluster.total)),
+                vector=_text(vector_to_bytes(cluster.vector)),
             ).model_dump()
 
 
@@ -209,14 +212,15 @@ def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[C
             TurnRow(
                 turn=Turn(id=row.id, role=row.role, text=row.text, at=row.at),
                 episode=row.episode,
-                vector=vector_of(_bytes(row.vector)),
+                vector=vector_from_bytes(_bytes(row.vector)),
             )
             for row in rows
             if isinstance(row, _Turn)
         ),
         episodes=tuple(
             EpisodeRow(
-                id=row.id, vector=None if row.vector is None else vector_of(_bytes(row.vector))
+                id=row.id,
+                vector=None if row.vector is None else vector_from_bytes(_bytes(row.vector)),
             )
             for row in rows
             if isinstance(row, _Episode)
@@ -225,8 +229,8 @@ def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[C
             ClusterRow(
                 id=row.id,
                 members=tuple(row.members),
-                total=total_of(_bytes(row.total)),
-                vector=vector_of(_bytes(row.vector)),
+                total=sum_from_bytes(_bytes(row.total)),
+                vector=vector_from_bytes(_bytes(row.vector)),
             )
             for row in clusters
         ),

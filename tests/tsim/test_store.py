@@ -5,7 +5,7 @@ import pytest
 
 from tsim.errors import StoreError
 from tsim.store import SqliteStore
-from tsim.store.migrate import Migration, known, migrate
+from tsim.store.sqlite.migrate import Migration, known, migrate
 from tsim.testing import StoreConformance
 
 

@@ -14,6 +14,11 @@ Written: TypeAlias = tuple[Changes, Counters]
 class Store(Protocol):
     """Keeps threads durably; safe for several processes at once."""
 
+    @property
+    def location(self) -> str:
+        """Names the store in messages: a path, an address; no secrets."""
+        ...
+
     def settings(self) -> dict[str, str]:
         """Returns what was noted about the memory as a whole."""
         ...

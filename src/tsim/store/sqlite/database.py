@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tsim.errors import StoreError
-from tsim.store.failures import explain
-from tsim.store.migrate import known, migrate
+from tsim.store.sqlite.failures import explain
+from tsim.store.sqlite.migrate import known, migrate
 from tsim.vectors import Vectors
 
 BUSY_SECONDS = 30.0
@@ -44,6 +44,11 @@ class DatabaseFile:
             self._connection.close()
             raise
 
+    @property
+    def location(self) -> str:
+        """Names the file in messages."""
+        return str(self.path)
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Sees one state of the memory throughout, whatever others write meanwhile."""
         return self._reading()
@@ -72,7 +77,7 @@ class DatabaseFile:
         tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
         if tables and "migration" not in tables:
             raise StoreError(
-                f"{self.path} is a database of another program (it has {sorted(tables)[0]!r}); "
+                f"{self.location} is a database of another program (it has {sorted(tables)[0]!r}); "
                 "nothing was changed in it"
             )
         if execute("PRAGMA journal_mode").fetchone()[0] != "wal":
@@ -101,8 +106,8 @@ class DatabaseFile:
                 vectors = np.empty((count, len(some[0][1]) // 4), dtype=np.float32)
             if {len(row[1]) for row in some} != {4 * vectors.shape[1]}:
                 raise StoreError(
-                    f"{self.path} holds vectors of different lengths: it is damaged; restore it "
-                    "from an export, or rebuild it with: tsim doctor --rebuild"
+                    f"{self.location} holds vectors of different lengths: it is damaged; restore "
+                    "it from an export, or rebuild it with: tsim doctor --rebuild"
                 )
             block = np.frombuffer(b"".join(row[1] for row in some), dtype="<f4")
             vectors[len(keys) : len(keys) + len(some)] = block.reshape(len(some), -1)
@@ -142,4 +147,4 @@ class DatabaseFile:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            raise explain(self.path, error) from error
+            raise explain(self.location, error) from error

@@ -2,11 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tsim.codec import (
+    sum_from_bytes,
+    sum_to_bytes,
+    vector_from_bytes,
+    vector_to_bytes,
+)
 from tsim.errors import InputError, MismatchError, StoreBusyError
 from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, ThreadState
-from tsim.store.codec import SHIFT, blob_of, bytes_of, id_of, span_of, total_of, turn_of, vector_of
-from tsim.store.database import READ, DatabaseFile
 from tsim.store.protocol import Written
+from tsim.store.sqlite.database import READ, DatabaseFile
+from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
 from tsim.types import Turn
 from tsim.vectors import Vectors
 
@@ -77,8 +83,8 @@ class SqliteStore(DatabaseFile):
             found = self.settings()
             if any(found.get(key) != value for key, value in settings.items()):
                 raise MismatchError(
-                    f"{self.path} was rebuilt for {found.get('model')} and {found.get('preset')} "
-                    "while it was open here; open it again"
+                    f"{self.location} was rebuilt for {found.get('model')} and "
+                    f"{found.get('preset')} while it was open here; open it again"
                 )
             if self.version(thread)[0] != expected:
                 return None
@@ -91,8 +97,8 @@ class SqliteStore(DatabaseFile):
             there = sorted({*threads} & {*self.threads()})
             if there:
                 raise InputError(
-                    f"{self.path} has thread {there[0]!r} already; forget it first, or import into "
-                    "a new memory"
+                    f"{self.location} has thread {there[0]!r} already; forget it first, or import "
+                    "into a new memory"
                 )
             for name, (changes, counters) in threads.items():
                 self._write(name, changes, counters)
@@ -130,7 +136,7 @@ class SqliteStore(DatabaseFile):
                     f"WHERE key >> {SHIFT} = ? AND episode IN ({marks}) ORDER BY key"
                 )
                 for episode, *turn in self._rows(query, (row[0] if row else 0, *some)):
-                    found[episode].append(turn_of(*turn))
+                    found[episode].append(_turn(*turn))
         return found
 
     def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
@@ -138,11 +144,11 @@ class SqliteStore(DatabaseFile):
         found: list[Turn] = []
         with self._reading():
             row = self._thread(thread)
-            keys = sorted({(row[0] << SHIFT) + turn for turn in ids}) if row else []
+            keys = sorted({key_of(row[0], turn) for turn in ids}) if row else []
             for some in _pieces(keys):
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, role, at, text FROM turn WHERE key IN ({marks}) ORDER BY key"  # noqa: S608
-                found += [turn_of(*turn) for turn in self._rows(query, some)]
+                found += [_turn(*turn) for turn in self._rows(query, some)]
         return found
 
     def open_turns(self, thread: str) -> list[Turn]:
@@ -160,7 +166,7 @@ class SqliteStore(DatabaseFile):
         row = self._thread(thread)
         while row:
             rows = self._rows(query, (*span_of(row[0], first), READ))
-            yield from ((episode, turn_of(*turn)) for episode, *turn in rows)
+            yield from ((episode, _turn(*turn)) for episode, *turn in rows)
             if len(rows) < READ:
                 return
             first = id_of(rows[-1][1]) + 1
@@ -225,20 +231,20 @@ class SqliteStore(DatabaseFile):
         rows = self._rows(
             "SELECT cluster, episode FROM member WHERE cluster BETWEEN ? AND ? "
             "ORDER BY cluster, episode",
-            span_of(number, 0),
+            span_of(number),
         )
         for cluster, episode in rows:
             members.setdefault(cluster, []).append(episode)
         found = self._rows(
             "SELECT key, total, vector FROM cluster WHERE key BETWEEN ? AND ? ORDER BY key",
-            span_of(number, 0),
+            span_of(number),
         )
         return [
             ClusterRow(
                 id=id_of(key),
                 members=tuple(members.get(key, ())),
-                total=total_of(total),
-                vector=vector_of(vector),
+                total=sum_from_bytes(total),
+                vector=vector_from_bytes(vector),
             )
             for key, total, vector in found
         ]
@@ -250,7 +256,7 @@ class SqliteStore(DatabaseFile):
             "(SELECT next_episode - 1 FROM thread JOIN episode ON key = (?1 << 32) + next_episode "
             "- 1 WHERE id = ?1 AND vector IS NULL) ORDER BY key"
         )
-        return [turn_of(*row) for row in self._rows(query, (number,))]
+        return [_turn(*row) for row in self._rows(query, (number,))]
 
     def _write(self, thread: str, changes: Changes, counters: Counters) -> None:
         execute, many = self._connection.execute, self._connection.executemany
@@ -281,7 +287,7 @@ class SqliteStore(DatabaseFile):
                     r.episode,
                     r.turn.role,
                     r.turn.at,
-                    blob_of(r.vector),
+                    vector_to_bytes(r.vector),
                     r.turn.text,
                 )
                 for r in changes.turns
@@ -290,13 +296,16 @@ class SqliteStore(DatabaseFile):
         many(
             "INSERT OR REPLACE INTO episode VALUES (?, ?)",
             (
-                (base + e.id, e.vector if e.vector is None else blob_of(e.vector))
+                (base + e.id, e.vector if e.vector is None else vector_to_bytes(e.vector))
                 for e in changes.episodes
             ),
         )
         many(
             "INSERT OR REPLACE INTO cluster VALUES (?, ?, ?)",
-            ((base + c.id, bytes_of(c.total), blob_of(c.vector)) for c in changes.clusters),
+            (
+                (base + c.id, sum_to_bytes(c.total), vector_to_bytes(c.vector))
+                for c in changes.clusters
+            ),
         )
         many(
             "INSERT INTO member VALUES (?, ?)",
@@ -307,7 +316,7 @@ class SqliteStore(DatabaseFile):
         row = self._thread(thread)
         if row is None:
             return False
-        bounds = span_of(row[0], 0)
+        bounds = span_of(row[0])
         execute = self._connection.execute
         for table, column in (
             ("turn", "key"),
@@ -322,3 +331,7 @@ class SqliteStore(DatabaseFile):
 
 def _pieces(ids: Sequence[int]) -> Iterator[Sequence[int]]:
     return (ids[start : start + READ] for start in range(0, len(ids), READ))
+
+
+def _turn(key: int, role: str, at: float | None, text: str) -> Turn:
+    return Turn(id=id_of(key), role=role, text=text, at=at)
