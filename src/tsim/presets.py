@@ -17,16 +17,28 @@ from tsim.segment import ConfidenceSettings, DriftSettings, LinkSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """A method of remembering with all its constants."""
+    """A method of remembering with all its constants.
+
+    Attributes:
+        name: What users call it.
+        settings: The method and its constants.
+        former: Fingerprints of the same method and constants in earlier versions.
+    """
 
     name: str
     settings: EpisodeSettings | LateSettings
+    former: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         """Names the preset by its content: what was built with another one must be rebuilt."""
         content = json.dumps(asdict(self.settings), sort_keys=True)
         return f"{self.name}/{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """Everything that a memory built with this preset may call it, the present name first."""
+        return (self.fingerprint, *self.former)
 
 
 OFFICIAL = Preset(

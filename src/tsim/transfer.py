@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
 from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, TurnRow
-from tsim.store import Store
+from tsim.store import Accepted, Reader, Store, Written
+from tsim.store.agreement import differing
 from tsim.types import Turn
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
@@ -85,8 +86,11 @@ def export(store: Store, path: Path) -> int:
     turns = count = 0
     digest = hashlib.sha256()
     try:
-        with store.snapshot(), part.open("w", encoding="utf-8", newline="\n") as out:
-            for line in _lines(store):
+        with (
+            store.snapshot() as reader,
+            part.open("w", encoding="utf-8", newline="\n") as out,
+        ):
+            for line in _lines(reader):
                 text = _dump(line)
                 out.write(text)
                 digest.update(text.encode())
@@ -100,8 +104,13 @@ def export(store: Store, path: Path) -> int:
     return turns
 
 
-def import_(store: Store, path: Path) -> int:
+def import_(store: Store, path: Path, *, settings: Accepted) -> int:
     """Reads an export into a memory of the same model and preset.
+
+    Args:
+        store: The memory.
+        path: The export.
+        settings: What memory and export must say of model and preset.
 
     Returns:
         The number of turns.
@@ -110,22 +119,22 @@ def import_(store: Store, path: Path) -> int:
         InputError: The file is no whole export, or has a thread that is there already.
         MismatchError: It was written with another model or preset.
     """
-    threads = _read(store.settings(), path)
-    store.add_threads(threads)
+    threads = _read(path, settings)
+    store.add_threads(threads, settings=settings)
     return sum(len(changes.turns) for changes, _ in threads.values())
 
 
-def _lines(store: Store) -> Iterator[dict[str, Any]]:
-    yield _Head(settings=store.settings()).model_dump()
-    for name in store.threads():
-        state = store.load(name)
+def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
+    yield _Head(settings=reader.settings()).model_dump()
+    for name in reader.threads():
+        state = reader.load(name)
         yield _Thread(
             name=name,
             next_turn=state.counters.turn,
             next_episode=state.counters.episode,
             next_cluster=state.counters.cluster,
         ).model_dump()
-        for (episode, turn), vector in zip(store.all_turns(name), state.turn_vectors, strict=True):
+        for (episode, turn), vector in zip(reader.all_turns(name), state.turn_vectors, strict=True):
             yield _Turn(
                 id=turn.id,
                 episode=episode,
@@ -150,7 +159,7 @@ def _dump(line: dict[str, Any]) -> str:
     return json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _read(settings: dict[str, str], path: Path) -> dict[str, tuple[Changes, Counters]]:
+def _read(path: Path, settings: Accepted) -> dict[str, Written]:
     threads: dict[str, tuple[_Thread, list[_Turn | _Episode | _Cluster]]] = {}
     head: _Head | None = None
     end: _End | None = None
@@ -173,12 +182,11 @@ def _read(settings: dict[str, str], path: Path) -> dict[str, tuple[Changes, Coun
             threads[current][1].append(item)
     if head is None or end is None:
         raise InputError(f"{path} is no whole export of a memory; nothing was imported")
-    for key in ("model", "preset"):
-        if head.settings.get(key) != settings.get(key):
-            raise MismatchError(
-                f"{path} was written with {key} {head.settings.get(key)}, this memory uses "
-                f"{settings.get(key)}; open the memory with the same, or add the turns instead"
-            )
+    for name in differing(head.settings, settings):
+        raise MismatchError(
+            f"{path} was written with {name} {head.settings.get(name)}, this memory uses "
+            f"{settings[name][0]}; open the memory with the same, or add the turns instead"
+        )
     return {name: _gather(thread, rows) for name, (thread, rows) in threads.items()}
 
 
@@ -205,7 +213,7 @@ def _text_lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path} is not UTF-8 (byte {error.start})") from error
 
 
-def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[Changes, Counters]:
+def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> Written:
     clusters = [row for row in rows if isinstance(row, _Cluster)]
     changes = Changes(
         turns=tuple(

@@ -32,26 +32,26 @@ class Report:
 
 
 def verify(store: Store, dimension: int, *, summarises: bool) -> Report:
-    """Checks the file and the threads in it.
+    """Checks where a memory is kept, and the threads in it.
 
     Args:
         store: The memory.
         dimension: Of its vectors.
         summarises: Whether closed episodes must have a summary.
     """
-    problems = [f"file: {problem}" for problem in store.check()]
+    problems = [f"{store.location}: {problem}" for problem in store.check()]
     if store.scrub_due() and not store.scrub():
         problems.append(
-            "file: something forgotten may still be in the write-ahead log, because others are "
-            "using the file; verify again when they are done"
+            f"{store.location}: something forgotten may still be readable, because others are "
+            "using the memory; verify again when they are done"
         )
     counts = [0, 0, 0]
     names = store.threads()
     for name in names:
         try:
-            with store.snapshot():
-                state = store.load(name)
-                stored = {turn.id for _, turn in store.all_turns(name)}
+            with store.snapshot() as reader:
+                state = reader.load(name)
+                stored = {turn.id for _, turn in reader.all_turns(name)}
         except StoreError as error:
             problems.append(f"thread {name!r}: {error}")
             continue

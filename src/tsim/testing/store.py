@@ -175,9 +175,9 @@ class StoreConformance:
     def test_new_threads_come_all_or_none(self, tmp_path: Path) -> None:
         """One that is there already stops the others."""
         store = self.open_store(tmp_path)
-        store.add_threads({"a": (FIRST, COUNTERS)})
+        store.add_threads({"a": (FIRST, COUNTERS)}, settings={})
         try:
-            store.add_threads({"c": (FIRST, COUNTERS), "a": (FIRST, COUNTERS)})
+            store.add_threads({"c": (FIRST, COUNTERS), "a": (FIRST, COUNTERS)}, settings={})
         except InputError:
             pass
         else:
@@ -194,10 +194,10 @@ class StoreConformance:
         """Whoever still has the old model in hand cannot write into a rebuilt memory."""
         store = self.open_store(tmp_path)
         store.note({"model": "x"})
-        assert store.commit("a", FIRST, COUNTERS, expected=0, settings={"model": "x"})
+        assert store.commit("a", FIRST, COUNTERS, expected=0, settings={"model": ("x",)})
         version = store.version("a")[0]
         try:
-            store.commit("a", SECOND, LATER, expected=version, settings={"model": "y"})
+            store.commit("a", SECOND, LATER, expected=version, settings={"model": ("y",)})
         except MismatchError:
             pass
         else:
@@ -210,10 +210,10 @@ class StoreConformance:
         one, two = self.open_store(tmp_path), self.open_store(tmp_path)
         first = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
         assert first
-        with two.snapshot():
-            assert two.load("a").turn_ids == [0, 1, 2]
+        with two.snapshot() as reader:
+            assert reader.load("a").turn_ids == [0, 1, 2]
             assert one.commit("a", SECOND, LATER, expected=first[0], settings={})
-            assert [turn.id for _, turn in two.all_turns("a")] == [0, 1, 2]
+            assert [turn.id for _, turn in reader.all_turns("a")] == [0, 1, 2]
         assert two.load("a").turn_ids == [0, 1, 2, 3, 4]
         one.close()
         two.close()

@@ -1,11 +1,12 @@
 """SQLite's errors in our words."""
 
 import sqlite3
+from pathlib import Path
 
 from tsim.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
 
 
-def explain(path: str, error: sqlite3.DatabaseError) -> StoreError:
+def explain(path: Path, error: sqlite3.DatabaseError) -> StoreError:
     """Says what happened to a memory file and what to do about it."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & 0xFF if code is not None else None
