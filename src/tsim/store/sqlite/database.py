@@ -13,7 +13,7 @@ from tsim.store.sqlite.migrate import known, migrate
 # Pages written ahead before they are moved into the file: fewer, larger moves than the default.
 CHECKPOINT_PAGES = 8000
 # Connections kept for later readers: opening one takes longer than most reads.
-IDLE = 4
+IDLE = 8
 
 
 class DatabaseFile:
