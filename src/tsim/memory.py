@@ -15,7 +15,7 @@ from tsim.presets import DEFAULT, PRESETS, Preset, find_preset
 from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
 from tsim.thread import Thread
-from tsim.verify import Report, verify
+from tsim.verify import Verification, verify
 
 
 class Memory:
@@ -151,7 +151,7 @@ class Memory:
         """Reads an export of a memory with the same model and preset; returns the turns."""
         return transfer.import_(self._store, Path(path), settings=self._accepted())
 
-    def verify(self) -> Report:
+    def verify(self) -> Verification:
         """Checks the store and everything derived from the turns."""
         return verify(
             self._store, self._embedder.dimension, summarises=self._preset.settings.summarises

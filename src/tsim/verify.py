@@ -13,7 +13,7 @@ TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Verification:
     """What a check of a memory found.
 
     Attributes:
@@ -31,7 +31,7 @@ class Report:
     problems: tuple[str, ...] = ()
 
 
-def verify(store: Store, dimension: int, *, summarises: bool) -> Report:
+def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
     """Checks where a memory is kept, and the threads in it.
 
     Args:
@@ -62,7 +62,7 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Report:
         ]
         if stored != {*state.turn_ids}:
             problems.append(f"thread {name!r}: turns and vectors do not match")
-    return Report(
+    return Verification(
         threads=len(names),
         turns=counts[0],
         episodes=counts[1],
