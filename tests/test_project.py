@@ -14,7 +14,7 @@ import tsim
 import tsim.cli.app
 
 ROOT = Path(__file__).parents[1]
-PUBLIC = ["tsim", "tsim.embed", "scaleqa"]
+PUBLIC = ["tsim", "tsim.embed", "tsim.store", "tsim.testing", "scaleqa"]
 
 
 def commands(app) -> list[tuple[str, object]]:

@@ -178,7 +178,7 @@ class Thread:
         ]
 
     def forget(self, *, turn: int | None = None, episode: int | None = None) -> Forgotten:
-        """Removes a turn, or an episode, so that no trace of its text is left in the file.
+        """Removes a turn, or an episode, so that no trace of its text is left.
 
         What was derived from it is made anew from what remains; other ids stay as they are.
 
