@@ -14,7 +14,15 @@ import tsim
 import tsim.cli.app
 
 ROOT = Path(__file__).parents[1]
-PUBLIC = ["tsim", "tsim.embed", "tsim.presets", "tsim.toolkit", "scaleqa"]
+PUBLIC = [
+    "tsim",
+    "tsim.embed",
+    "tsim.presets",
+    "tsim.store",
+    "tsim.testing",
+    "tsim.toolkit",
+    "scaleqa",
+]
 
 
 def commands(app) -> list[tuple[str, object]]:

@@ -4,6 +4,7 @@ from tsim.memory import Memory
 from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset
 from tsim.thread import Thread
 from tsim.types import Episode, Evidence, Forgotten, Hit, NewTurn, Receipt, Turn, Why
+from tsim.verify import Verification
 
 __version__ = "0.1.0"
 
@@ -21,6 +22,7 @@ __all__ = [
     "Receipt",
     "Thread",
     "Turn",
+    "Verification",
     "Why",
     "__version__",
 ]

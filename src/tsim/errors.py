@@ -8,7 +8,7 @@
     │   ├── WeightsCorruptError   bytes on disk or on the wire differ from the pinned hash
     │   └── DownloadError         the weights could not be fetched
     ├── RemoteError           an embedding server failed or answered nonsense
-    └── StoreError            the memory file cannot be used
+    └── StoreError            the memory cannot be used where it is kept
         ├── MismatchError         it was written with another model or preset
         ├── StoreBusyError        other processes hold it for too long
         ├── StoreFullError        the disk is full
@@ -68,7 +68,7 @@ class RemoteError(TsimError):
 
 
 class StoreError(TsimError):
-    """The memory file cannot be used."""
+    """The memory cannot be used where it is kept."""
 
     kind = "store_failed"
 

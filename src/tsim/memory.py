@@ -1,75 +1,108 @@
-"""The front door: a memory file with its threads."""
+"""The front door: a memory with its threads."""
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tsim import transfer
+from tsim import replay, transfer
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
 from tsim.errors import InputError, MismatchError
 from tsim.presets import DEFAULT, PRESETS, AnyPreset, find_preset
-from tsim.replay import replay
-from tsim.store import SqliteStore, Store
-from tsim.thread import MAX_ID, Thread
-from tsim.verify import Report, verify
+from tsim.store import Accepted, SqliteStore, Store
+from tsim.store.agreement import differing
+from tsim.thread import Thread
+from tsim.verify import Verification, verify
 
 
 class Memory:
-    """Threads of conversation in one file.
+    """Threads of conversation in one file, or in any other store.
 
     >>> with Memory.open("memory.db") as memory:  # doctest: +SKIP
     ...     thread = memory.thread("alice")
     ...     thread.add("user", "New projects run on one consumer GPU.")
     ...     print(thread.context("Which model for the new project?"))
+
+    Attributes:
+        rebuilt: Whether everything was made anew since the memory was opened.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, preset: AnyPreset) -> None:
-        """Joins a store, an embedder and a preset; `Memory.open` is the usual way."""
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        preset: AnyPreset,
+        *,
+        rebuild: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Joins a store, an embedder and a preset; `Memory.open` finds them by name.
+
+        Args:
+            store: Where the threads are kept; it stays the caller's to close.
+            embedder: Makes the vectors.
+            preset: The method of remembering.
+            rebuild: If the memory was written with another model or preset, embed and index all
+                its turns again instead of refusing.
+            progress: Called with how many turns of how many a rebuild has done.
+
+        Raises:
+            MismatchError: Written with another model or preset, and no rebuild asked for.
+            StoreError: The store cannot be used.
+        """
         self._store = store
         self._embedder = embedder
         self._preset = preset
-        self.rebuilt = False  # whether everything was made anew since the file was opened
+        self._closes_store = False
         self._threads: dict[str, Thread] = {}
         self._lock = threading.Lock()
+        self.rebuilt = False
+        self._agree(rebuild, progress)
 
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: str | Path | None = None,
         *,
+        store: Store | None = None,
         model: str | Embedder | None = None,
         preset: str | AnyPreset | None = None,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
-        """Opens a memory file, creating it if needed.
+        """Opens a memory file, creating it if needed, or the memory in another store.
 
         Args:
-            path: The file.
+            path: The file; leave it out if you give a store.
+            store: A store that you have opened and will close yourself.
             model: An embedder, or what `tsim.embed.open_embedder` takes.
-            preset: The method of remembering, or its name; as the file was written when not given,
-                and `LATE` for a new one.
-            rebuild: If the file was written with another model or preset, embed and index all its
-                turns again instead of refusing.
-            progress: Told how many turns of how many a rebuild has done.
+            preset: The method of remembering, or its name. If not given: the one the memory was
+                written with, or `LATE` for a new one.
+            rebuild: If the memory was written with another model or preset, embed and index all
+                its turns again instead of refusing.
+            progress: Called with how many turns of how many a rebuild has done.
 
         Raises:
+            InputError: Both or neither of path and store were given, or there is no such preset.
             MismatchError: Written with another model or preset, and no rebuild asked for.
-            StoreError: The file cannot be used.
+            StoreError: The file or store cannot be used.
         """
+        open_store = _opener(path, store)
         embedder = open_embedder(model) if model is None or isinstance(model, str) else model
         if isinstance(preset, str):
             preset = find_preset(preset)
-        store = SqliteStore(Path(path))
+        opened = open_store()
         try:
-            memory = cls(store, embedder, preset or _written_with(store))
-            memory._agree(Path(path), rebuild, progress)
+            written = preset or _written_with(opened)
+            memory = cls(opened, embedder, written, rebuild=rebuild, progress=progress)
         except BaseException:
-            store.close()
+            if store is None:
+                opened.close()
             raise
+        memory._closes_store = store is None
         return memory
 
     def __enter__(self) -> Self:
@@ -84,8 +117,9 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the file."""
-        self._store.close()
+        """Closes the file that `Memory.open(path)` opened; a store that was given stays open."""
+        if self._closes_store:
+            self._store.close()
 
     def thread(self, name: str) -> Thread:
         """Returns the thread of that name; it comes to be with its first turn."""
@@ -94,7 +128,7 @@ class Memory:
         with self._lock:
             if name not in self._threads:
                 self._threads[name] = Thread(
-                    name, self._store, self._embedder, self._preset, self._identity()
+                    name, self._store, self._embedder, self._preset, self._accepted()
                 )
             return self._threads[name]
 
@@ -106,7 +140,7 @@ class Memory:
         """Removes a thread without a trace; tells whether it was there."""
         there = self._store.remove(name)
         if there:
-            self._store.scrub()  # stays due, and is seen by verify, if others use the file
+            self._store.scrub()  # stays due, and is seen by verify, if others use the memory
         return there
 
     def export(self, path: str | Path) -> int:
@@ -115,10 +149,10 @@ class Memory:
 
     def import_(self, path: str | Path) -> int:
         """Reads an export of a memory with the same model and preset; returns the turns."""
-        return transfer.import_(self._store, Path(path))
+        return transfer.import_(self._store, Path(path), settings=self._accepted())
 
-    def verify(self) -> Report:
-        """Checks the file and everything derived from the turns."""
+    def verify(self) -> Verification:
+        """Checks the store and everything derived from the turns."""
         return verify(
             self._store, self._embedder.dimension, summarises=self._preset.settings.summarises
         )
@@ -127,68 +161,62 @@ class Memory:
         """Makes all vectors and episodes anew from the turns, with this model and preset."""
         self._rebuild(same_model=False, progress=progress)
 
-    def _identity(self) -> dict[str, str]:
-        return {"model": self._embedder.identity, "preset": self._preset.fingerprint}
+    def _accepted(self) -> Accepted:
+        """Returns what the store must say of model and preset."""
+        return {"model": (self._embedder.identity,), "preset": self._preset.fingerprints}
 
     def _wanted(self) -> dict[str, str]:
-        return {**self._identity(), "dimension": str(self._embedder.dimension)}
+        """Returns what is noted in a new memory."""
+        return {
+            "model": self._embedder.identity,
+            "preset": self._preset.fingerprint,
+            "dimension": str(self._embedder.dimension),
+        }
 
-    def _agree(
-        self, path: Path, rebuild: bool, progress: Callable[[int, int], None] | None
-    ) -> None:
-        """Makes sure that the file and this memory speak of the same vectors and episodes."""
+    def _agree(self, rebuild: bool, progress: Callable[[int, int], None] | None) -> None:
+        """Makes sure that the store and this memory mean the same vectors and episodes."""
         wanted = self._wanted()
         found = self._store.settings()
         if not found:
             self._store.note(wanted)
             found = self._store.settings()
-        differing = [key for key in self._identity() if found.get(key) != wanted[key]]
-        if not differing:
+        others = differing(found, self._accepted())
+        if not others:
             return
         if not self._store.threads() and self._store.replace_all({}, wanted, expected={}):
             return  # nothing was remembered yet, so nothing is at stake
         if not rebuild:
-            key = differing[0]
+            name = others[0]
             raise MismatchError(
-                f"{path} was written with {key} {found.get(key)}, asked for {wanted[key]}; open it "
-                f"with the former, or make it anew with rebuild=True (tsim doctor --rebuild)"
+                f"the memory in {self._store.location} was written with {name} {found.get(name)}, "
+                f"asked for {wanted[name]}; open it with the {name} it was written with, or make "
+                "it anew with rebuild=True (tsim doctor --rebuild)"
             )
-        self._rebuild(same_model="model" not in differing, progress=progress)
+        self._rebuild(same_model="model" not in others, progress=progress)
 
     def _rebuild(self, *, same_model: bool, progress: Callable[[int, int], None] | None) -> None:
-        while not self._replayed(same_model=same_model, progress=progress):
-            pass  # somebody added turns meanwhile
+        replay.rebuild(
+            self._store,
+            self._preset,
+            self._embedder,
+            settings=self._wanted(),
+            same_model=same_model,
+            progress=progress,
+        )
         self.rebuilt = True
 
-    def _replayed(self, *, same_model: bool, progress: Callable[[int, int], None] | None) -> bool:
-        """Makes everything anew; writes it unless a thread has changed since it was read."""
-        with self._store.snapshot():
-            # Vectors that will be made anew are not read: they may be what is damaged.
-            first = 0 if same_model else MAX_ID
-            states = {
-                name: self._store.load_since(name, turn=first, episode=first)
-                for name in self._store.threads()
-            }
-            texts = {name: [t for _, t in self._store.all_turns(name)] for name in states}
-        total = sum(len(turns) for turns in texts.values())
-        done = 0
-        contents = {}
-        for name, state in states.items():
-            before = done
-            contents[name] = replay(
-                self._preset,
-                self._embedder,
-                texts[name],
-                next_turn=state.counters.turn,
-                vectors=state.turn_vectors if same_model else None,
-                progress=(lambda n, b=before: progress(b + n, total)) if progress else None,  # type: ignore[misc]
-            )
-            done += len(texts[name])
-        versions = {name: state.version for name, state in states.items()}
-        return self._store.replace_all(contents, self._wanted(), expected=versions)
+
+def _opener(path: str | Path | None, store: Store | None) -> Callable[[], Store]:
+    """Returns what opens the file, or hands out the store."""
+    if path is not None and store is None:
+        return partial(SqliteStore, path)
+    if store is not None and path is None:
+        return lambda: store
+    found = "neither" if path is None else "both"
+    raise InputError(f"Memory.open takes either a path or store=…, found {found}")
 
 
 def _written_with(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with; the default for a new one."""
     found = store.settings().get("preset")
-    return next((p for p in PRESETS.values() if p.fingerprint == found), DEFAULT)
+    return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)

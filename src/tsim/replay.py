@@ -1,16 +1,78 @@
-"""A thread made again from its turns, by another preset or another model."""
+"""Threads made again from their turns, by another preset or another model."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from tsim.embed import Embedder
 from tsim.engine import Host
 from tsim.presets import AnyPreset
-from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, TurnRow
+from tsim.state import EMPTY, MAX_ID, Changes, ClusterRow, EpisodeRow, TurnRow
+from tsim.store import Store, Written
 from tsim.types import NewTurn, Turn
 from tsim.vectors import Vectors
 
 CHUNK = 512
+
+
+def rebuild(
+    store: Store,
+    preset: AnyPreset,
+    embedder: Embedder,
+    *,
+    settings: Mapping[str, str],
+    same_model: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Makes all vectors and episodes of a memory anew, including turns added meanwhile.
+
+    Args:
+        store: The memory.
+        preset: The method to use.
+        embedder: The model to use.
+        settings: What the memory will say of itself.
+        same_model: Whether the vectors of turns can be kept.
+        progress: Called with how many turns are done and how many there are.
+    """
+    while True:
+        contents, versions = _replayed(store, preset, embedder, same_model, progress)
+        if store.replace_all(contents, settings, expected=versions):
+            return  # otherwise somebody has added turns since they were read
+
+
+def _replayed(
+    store: Store,
+    preset: AnyPreset,
+    embedder: Embedder,
+    same_model: bool,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[dict[str, Written], dict[str, int]]:
+    """Makes all threads anew; returns their contents, and the versions they were read at."""
+    # Vectors that will be made anew are not read: they may be what is damaged.
+    first = 0 if same_model else MAX_ID
+    with store.snapshot() as reader:
+        states = {
+            name: reader.load_since(name, turn=first, episode=first) for name in reader.threads()
+        }
+        texts = {name: [turn for _, turn in reader.all_turns(name)] for name in states}
+    total = sum(len(turns) for turns in texts.values())
+    done = 0
+    contents = {}
+    for name, state in states.items():
+        contents[name] = replay(
+            preset,
+            embedder,
+            texts[name],
+            next_turn=state.counters.turn,
+            vectors=state.turn_vectors if same_model else None,
+            progress=partial(_report, progress, done, total) if progress else None,
+        )
+        done += len(texts[name])
+    return contents, {name: state.version for name, state in states.items()}
+
+
+def _report(progress: Callable[[int, int], None], before: int, total: int, done: int) -> None:
+    progress(before + done, total)
 
 
 def replay(
@@ -21,7 +83,7 @@ def replay(
     next_turn: int,
     vectors: Vectors | None = None,
     progress: Callable[[int], None] | None = None,
-) -> tuple[Changes, Counters]:
+) -> Written:
     """Runs turns through a preset from the start; turn ids stay as they are.
 
     Args:
@@ -30,7 +92,7 @@ def replay(
         turns: All turns in order.
         next_turn: The id the thread will give next.
         vectors: The turns' vectors, where the model is the same as before.
-        progress: Told how many turns are done.
+        progress: Called with how many turns are done.
 
     Returns:
         The thread's whole content.

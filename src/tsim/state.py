@@ -8,6 +8,9 @@ import numpy as np
 from tsim.types import Turn
 from tsim.vectors import Sum, Vector, Vectors
 
+# The highest id of a turn, an episode or a cluster within its thread: what every store can hold.
+MAX_ID = 2**32 - 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TurnRow:

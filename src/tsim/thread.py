@@ -13,10 +13,11 @@ from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
-from tsim.errors import InputError, MismatchError, TsimError
+from tsim.errors import InputError, TsimError
 from tsim.presets import AnyPreset
-from tsim.state import Changes, Counters
-from tsim.store import Store
+from tsim.state import MAX_ID, Changes, Counters
+from tsim.store import Accepted, Reader, Store
+from tsim.store.agreement import require
 from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
 
 # Turns written in one transaction by `add_many`: what is acknowledged at a time.
@@ -24,7 +25,6 @@ CHUNK = 512
 CONTEXT_BUDGET = 1100
 MAX_CHARACTERS = 10_000_000
 ROLE_LENGTH = 64
-MAX_ID = 2**32 - 1
 ROLE = re.compile(rf"[^\s\x00-\x1f](?:[^\r\n\x00-\x1f]{{0,{ROLE_LENGTH - 2}}}[^\s\x00-\x1f])?")
 
 Progress = Callable[[int, int], None]
@@ -34,7 +34,7 @@ TurnLike = NewTurn | tuple[Any, ...] | Mapping[str, Any]
 class Thread:
     """A thread of turns; made by `Memory.thread`.
 
-    Safe to use from several threads of a process, and beside other processes on the same file.
+    Safe to use from several threads of a process, and beside other processes on the same memory.
     Calls block; from async code use `await asyncio.to_thread(thread.add, …)`.
     """
 
@@ -44,7 +44,7 @@ class Thread:
         store: Store,
         embedder: Embedder,
         preset: AnyPreset,
-        settings: Mapping[str, str],
+        settings: Accepted,
     ) -> None:
         """Opens lazily: the thread is read when first used.
 
@@ -53,7 +53,7 @@ class Thread:
             store: Where it is kept.
             embedder: Makes its vectors.
             preset: The method of remembering.
-            settings: What the store must say of model and preset.
+            settings: What the store must say of model and preset, each with the values that do.
         """
         self.name = name
         self._settings = settings
@@ -63,12 +63,6 @@ class Thread:
         self._lock = threading.RLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
-        self._tools = Host(
-            embed=embedder.embed,
-            read=lambda episodes: store.episode_turns(name, episodes),
-            turns=lambda ids: store.turns(name, ids),
-            since=lambda turn: (found for _, found in store.all_turns(name, turn)),
-        )
 
     def add(self, role: str, text: str, at: float | datetime | None = None) -> Receipt:
         """Adds a turn, durably; it can be found as soon as this returns.
@@ -125,11 +119,11 @@ class Thread:
         _positive(k=k, budget=budget)
         most = self._preset.settings.budget if budget is None else budget
         asked = self._asked(query, k, most)
-        with self._asking() as engine:
-            found = engine.search(asked, self._tools)
+        with self._asking() as (engine, reader):
+            found = engine.search(asked, self._host(reader))
             turns = {
                 turn.id: turn
-                for turn in self._store.turns(self.name, [t for f in found for t in f.turns])
+                for turn in reader.turns(self.name, [t for f in found for t in f.turns])
             }
         hits = [
             Hit(
@@ -145,8 +139,8 @@ class Thread:
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Tells which turns each view leads to, before ranking: for diagnostics."""
         asked = self._asked(query)
-        with self._asking() as engine:
-            return engine.views(asked, self._tools)
+        with self._asking() as (engine, reader):
+            return engine.views(asked, self._host(reader))
 
     def context(self, query: str, *, budget: int = CONTEXT_BUDGET) -> str:
         """Writes the episodes that bear on a query as text for a prompt, within the budget."""
@@ -174,16 +168,17 @@ class Thread:
         if threshold is not None:
             return self._cut_anew(threshold)
         grouped: dict[int, list[Turn]] = {}
-        for episode, turn in self._store.all_turns(self.name):
-            grouped.setdefault(episode, []).append(turn)
-        still_open = {turn.id for turn in self._store.open_turns(self.name)}
+        with self._store.snapshot() as reader:
+            for episode, turn in reader.all_turns(self.name):
+                grouped.setdefault(episode, []).append(turn)
+            still_open = {turn.id for turn in reader.open_turns(self.name)}
         return [
             Episode(id=episode, turns=tuple(turns), open=turns[-1].id in still_open)
             for episode, turns in grouped.items()
         ]
 
     def forget(self, *, turn: int | None = None, episode: int | None = None) -> Forgotten:
-        """Removes a turn, or an episode, so that no trace of its text is left in the file.
+        """Removes a turn, or an episode, so that no trace of its text is left.
 
         What was derived from it is made anew from what remains; other ids stay as they are.
 
@@ -192,29 +187,25 @@ class Thread:
         """
         if (turn is None) == (episode is None):
             raise InputError("forget takes either turn=… or episode=…")
-        with self._lock:
+        with self._lock, self._or_reread():
             while True:
-                gone = self._turns_of(turn, episode)
-                engine = self._current()
-                try:
-                    if not engine.holds(gone):  # somebody else was faster; look again
-                        continue
-                    changes, forgotten = engine.forget(gone, self._tools)
-                    written = self._commit(changes, engine.counters)
-                finally:
-                    # Read anew what is left: a change that failed is undone, and rows that moved
-                    # up score as if they had always been there.
-                    self._engine = None
-                if written:
+                with self._store.snapshot() as reader:
+                    gone = self._turns_of(reader, turn, episode)
+                    engine = self._current(reader)
+                changes, forgotten = engine.forget(gone, self._host(self._store))
+                # What is left is read anew: rows that moved up score as if they had always been
+                # there.
+                self._engine = None
+                if self._commit(changes, engine.counters):
                     break
         return replace(forgotten, scrubbed=self._store.scrub())
 
     def _cut_anew(self, threshold: float) -> list[Episode]:
         if not 0 <= threshold <= 1:
             raise InputError(f"threshold={threshold} makes no sense; it is between 0 and 1")
-        with self._asking() as engine:
-            begin = {*engine.beginnings(threshold, self._tools)}
-            turns = self.turns()
+        with self._asking() as (engine, reader):
+            begin = {*engine.beginnings(threshold, self._host(reader))}
+            turns = [turn for _, turn in reader.all_turns(self.name)]
         groups: list[list[Turn]] = []
         for turn in turns:
             if turn.id in begin or not groups:
@@ -227,18 +218,30 @@ class Thread:
         ]
 
     @contextmanager
-    def _asking(self) -> Iterator[Engine]:
-        """Lends the engine for a question, with one state of the file throughout.
+    def _asking(self) -> Iterator[tuple[Engine, Reader]]:
+        """Lends the engine for a question, with a reader of the state that it has."""
+        with self._lock, self._or_reread(), self._store.snapshot() as reader:
+            yield self._current(reader), reader
 
-        Whatever is raised on the way may have stopped it halfway through catching up, so it is
-        read anew then.
+    @contextmanager
+    def _or_reread(self) -> Iterator[None]:
+        """Drops the engine if anything is raised, since it may have stopped halfway.
+
+        The store is the truth; the engine is read from it again when next needed.
         """
-        with self._lock, self._store.snapshot():
-            try:
-                yield self._current()
-            except BaseException:
-                self._engine = None
-                raise
+        try:
+            yield
+        except BaseException:
+            self._engine = None
+            raise
+
+    def _host(self, reader: Reader) -> Host:
+        return Host(
+            embed=self._embedder.embed,
+            read=lambda episodes: reader.episode_turns(self.name, episodes),
+            turns=lambda ids: reader.turns(self.name, ids),
+            since=lambda turn: (found for _, found in reader.all_turns(self.name, turn)),
+        )
 
     def _asked(self, query: str, count: int | None = None, budget: int | None = None) -> Query:
         if not require_text(query).strip():
@@ -248,44 +251,30 @@ class Thread:
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         vectors = self._embedder.embed([turn.text for turn in turns])
-        with self._lock:
+        with self._lock, self._or_reread():
             while True:
-                engine = self._current()
-                try:
-                    changes, receipts = engine.grow(turns, vectors, self._tools)
-                    if self._commit(changes, engine.counters):
-                        return receipts
-                except BaseException:
-                    self._engine = None  # it may be ahead of the file, which is the truth
-                    raise
+                # The snapshot ends before the engine embeds summaries, which may take long.
+                with self._store.snapshot() as reader:
+                    engine = self._current(reader)
+                changes, receipts = engine.grow(turns, vectors, self._host(self._store))
+                if self._commit(changes, engine.counters):
+                    return receipts
                 self._engine = None
 
-    def _current(self) -> Engine:
-        """Returns the engine, brought up to what is on disk."""
-        version, epoch = self._store.version(self.name)
-        if self._engine and (version, epoch) == self._version:
+    def _current(self, reader: Reader) -> Engine:
+        """Returns the engine, brought up to the reader's state."""
+        version = reader.version(self.name)
+        if self._engine and version == self._version:
             return self._engine
-        if self._engine and epoch == self._version[1]:
+        if self._engine and version[1] == self._version[1]:
             turn, episode = self._engine.known
-            state = self._store.load_since(self.name, turn=turn, episode=episode)
-            if state.epoch == epoch:
-                self._engine.catch_up(state)
-                self._version = (state.version, state.epoch)
-                return self._engine
-        self._agree()
-        state = self._store.load(self.name)
-        self._engine = self._preset.settings.engine(self._embedder.dimension, state)
-        self._version = (state.version, state.epoch)
+            self._engine.catch_up(reader.load_since(self.name, turn=turn, episode=episode))
+        else:
+            require(self._store.location, reader.settings(), self._settings)
+            state = reader.load(self.name)
+            self._engine = self._preset.settings.engine(self._embedder.dimension, state)
+        self._version = version
         return self._engine
-
-    def _agree(self) -> None:
-        """Refuses a file that was rebuilt for another model or preset since it was opened."""
-        found = self._store.settings()
-        if any(found.get(key, value) != value for key, value in self._settings.items()):
-            raise MismatchError(
-                f"the memory was rebuilt for {found.get('model')} and {found.get('preset')} while "
-                "it was open here; open it again"
-            )
 
     def _commit(self, changes: Changes, counters: Counters) -> bool:
         """Writes changes unless somebody else was faster."""
@@ -297,15 +286,15 @@ class Thread:
         self._version = written
         return True
 
-    def _turns_of(self, turn: int | None, episode: int | None) -> list[int]:
+    def _turns_of(self, reader: Reader, turn: int | None, episode: int | None) -> list[int]:
         wanted = turn if turn is not None else episode
         what = f"turn {turn}" if turn is not None else f"episode {episode}"
         found: list[Turn] = []
         if wanted is not None and 0 <= wanted <= MAX_ID:
             if turn is not None:
-                found = self._store.turns(self.name, [wanted])
+                found = reader.turns(self.name, [wanted])
             else:
-                found = self._store.episode_turns(self.name, [wanted])[wanted]
+                found = reader.episode_turns(self.name, [wanted])[wanted]
         if not found:
             raise InputError(f"there is no {what} in thread {self.name!r}; nothing was removed")
         return [one.id for one in found]

@@ -9,11 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
-from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, TurnRow
-from tsim.store import Store
-from tsim.store.codec import blob_of, bytes_of, total_of, vector_of
+from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, TurnRow
+from tsim.store import Accepted, Reader, Store, Written
+from tsim.store.agreement import differing
 from tsim.types import Turn
+
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+NextId = Annotated[int, Field(ge=0, le=MAX_ID + 1)]
 
 
 class _Line(BaseModel):
@@ -30,15 +34,15 @@ class _Head(_Line):
 class _Thread(_Line):
     kind: Literal["thread"] = "thread"
     name: str
-    next_turn: int
-    next_episode: int
-    next_cluster: int
+    next_turn: NextId
+    next_episode: NextId
+    next_cluster: NextId
 
 
 class _Turn(_Line):
     kind: Literal["turn"] = "turn"
-    id: int
-    episode: int
+    id: Id
+    episode: Id
     role: str
     at: float | None
     text: str
@@ -47,7 +51,7 @@ class _Turn(_Line):
 
 class _Episode(_Line):
     kind: Literal["episode"] = "episode"
-    id: int
+    id: Id
     vector: str | None
 
 
@@ -61,8 +65,8 @@ class _End(_Line):
 
 class _Cluster(_Line):
     kind: Literal["cluster"] = "cluster"
-    id: int
-    members: list[int]
+    id: Id
+    members: list[Id]
     total: str
     vector: str
 
@@ -82,8 +86,11 @@ def export(store: Store, path: Path) -> int:
     turns = count = 0
     digest = hashlib.sha256()
     try:
-        with store.snapshot(), part.open("w", encoding="utf-8", newline="\n") as out:
-            for line in _lines(store):
+        with (
+            store.snapshot() as reader,
+            part.open("w", encoding="utf-8", newline="\n") as out,
+        ):
+            for line in _lines(reader):
                 text = _dump(line)
                 out.write(text)
                 digest.update(text.encode())
@@ -97,8 +104,13 @@ def export(store: Store, path: Path) -> int:
     return turns
 
 
-def import_(store: Store, path: Path) -> int:
+def import_(store: Store, path: Path, *, settings: Accepted) -> int:
     """Reads an export into a memory of the same model and preset.
+
+    Args:
+        store: The memory.
+        path: The export.
+        settings: What memory and export must say of model and preset.
 
     Returns:
         The number of turns.
@@ -107,39 +119,39 @@ def import_(store: Store, path: Path) -> int:
         InputError: The file is no whole export, or has a thread that is there already.
         MismatchError: It was written with another model or preset.
     """
-    threads = _read(store.settings(), path)
-    store.add_threads(threads)
+    threads = _read(path, settings)
+    store.add_threads(threads, settings=settings)
     return sum(len(changes.turns) for changes, _ in threads.values())
 
 
-def _lines(store: Store) -> Iterator[dict[str, Any]]:
-    yield _Head(settings=store.settings()).model_dump()
-    for name in store.threads():
-        state = store.load(name)
+def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
+    yield _Head(settings=reader.settings()).model_dump()
+    for name in reader.threads():
+        state = reader.load(name)
         yield _Thread(
             name=name,
             next_turn=state.counters.turn,
             next_episode=state.counters.episode,
             next_cluster=state.counters.cluster,
         ).model_dump()
-        for (episode, turn), vector in zip(store.all_turns(name), state.turn_vectors, strict=True):
+        for (episode, turn), vector in zip(reader.all_turns(name), state.turn_vectors, strict=True):
             yield _Turn(
                 id=turn.id,
                 episode=episode,
                 role=turn.role,
                 at=turn.at,
                 text=turn.text,
-                vector=_text(blob_of(vector)),
+                vector=_text(vector_to_bytes(vector)),
             ).model_dump()
         for row in state.episodes:
-            vector_text = None if row.vector is None else _text(blob_of(row.vector))
+            vector_text = None if row.vector is None else _text(vector_to_bytes(row.vector))
             yield _Episode(id=row.id, vector=vector_text).model_dump()
         for cluster in state.clusters:
             yield _Cluster(
                 id=cluster.id,
                 members=list(cluster.members),
-                total=_text(bytes_of(cluster.total)),
-                vector=_text(blob_of(cluster.vector)),
+                total=_text(sum_to_bytes(cluster.total)),
+                vector=_text(vector_to_bytes(cluster.vector)),
             ).model_dump()
 
 
@@ -147,7 +159,7 @@ def _dump(line: dict[str, Any]) -> str:
     return json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _read(settings: dict[str, str], path: Path) -> dict[str, tuple[Changes, Counters]]:
+def _read(path: Path, settings: Accepted) -> dict[str, Written]:
     threads: dict[str, tuple[_Thread, list[_Turn | _Episode | _Cluster]]] = {}
     head: _Head | None = None
     end: _End | None = None
@@ -170,12 +182,11 @@ def _read(settings: dict[str, str], path: Path) -> dict[str, tuple[Changes, Coun
             threads[current][1].append(item)
     if head is None or end is None:
         raise InputError(f"{path} is no whole export of a memory; nothing was imported")
-    for key in ("model", "preset"):
-        if head.settings.get(key) != settings.get(key):
-            raise MismatchError(
-                f"{path} was written with {key} {head.settings.get(key)}, this memory uses "
-                f"{settings.get(key)}; open the memory with the same, or add the turns instead"
-            )
+    for name in differing(head.settings, settings):
+        raise MismatchError(
+            f"{path} was written with {name} {head.settings.get(name)}, this memory uses "
+            f"{settings[name][0]}; open the memory with the same, or add the turns instead"
+        )
     return {name: _gather(thread, rows) for name, (thread, rows) in threads.items()}
 
 
@@ -202,21 +213,22 @@ def _text_lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path} is not UTF-8 (byte {error.start})") from error
 
 
-def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[Changes, Counters]:
+def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> Written:
     clusters = [row for row in rows if isinstance(row, _Cluster)]
     changes = Changes(
         turns=tuple(
             TurnRow(
                 turn=Turn(id=row.id, role=row.role, text=row.text, at=row.at),
                 episode=row.episode,
-                vector=vector_of(_bytes(row.vector)),
+                vector=vector_from_bytes(_bytes(row.vector)),
             )
             for row in rows
             if isinstance(row, _Turn)
         ),
         episodes=tuple(
             EpisodeRow(
-                id=row.id, vector=None if row.vector is None else vector_of(_bytes(row.vector))
+                id=row.id,
+                vector=None if row.vector is None else vector_from_bytes(_bytes(row.vector)),
             )
             for row in rows
             if isinstance(row, _Episode)
@@ -225,8 +237,8 @@ def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> tuple[C
             ClusterRow(
                 id=row.id,
                 members=tuple(row.members),
-                total=total_of(_bytes(row.total)),
-                vector=vector_of(_bytes(row.vector)),
+                total=sum_from_bytes(_bytes(row.total)),
+                vector=vector_from_bytes(_bytes(row.vector)),
             )
             for row in clusters
         ),

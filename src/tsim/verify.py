@@ -13,7 +13,7 @@ TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Verification:
     """What a check of a memory found.
 
     Attributes:
@@ -31,27 +31,27 @@ class Report:
     problems: tuple[str, ...] = ()
 
 
-def verify(store: Store, dimension: int, *, summarises: bool) -> Report:
-    """Checks the file and the threads in it.
+def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
+    """Checks where a memory is kept, and the threads in it.
 
     Args:
         store: The memory.
         dimension: Of its vectors.
         summarises: Whether closed episodes must have a summary.
     """
-    problems = [f"file: {problem}" for problem in store.check()]
+    problems = [f"{store.location}: {problem}" for problem in store.check()]
     if store.scrub_due() and not store.scrub():
         problems.append(
-            "file: something forgotten may still be in the write-ahead log, because others are "
-            "using the file; verify again when they are done"
+            f"{store.location}: something forgotten may still be readable, because others are "
+            "using the memory; verify again when they are done"
         )
     counts = [0, 0, 0]
     names = store.threads()
     for name in names:
         try:
-            with store.snapshot():
-                state = store.load(name)
-                stored = {turn.id for _, turn in store.all_turns(name)}
+            with store.snapshot() as reader:
+                state = reader.load(name)
+                stored = {turn.id for _, turn in reader.all_turns(name)}
         except StoreError as error:
             problems.append(f"thread {name!r}: {error}")
             continue
@@ -62,7 +62,7 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Report:
         ]
         if stored != {*state.turn_ids}:
             problems.append(f"thread {name!r}: turns and vectors do not match")
-    return Report(
+    return Verification(
         threads=len(names),
         turns=counts[0],
         episodes=counts[1],

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from tests.support.streams import stream
 from tsim import Memory
 from tsim.errors import StoreError, StoreFullError, StoreReadOnlyError
+from tsim.store import SqliteStore
 
 TRIALS = int(os.environ.get("TSIM_SOAK", "12"))
 ROOT = Path(__file__).parents[2]
@@ -122,10 +124,13 @@ def test_four_processes_write_and_read_one_file_at_once(tmp_path, tiny, tiny_emb
 
 
 def test_a_full_disk_is_a_clear_error_and_no_damage(tmp_path, tiny_embedder, preset):
-    with Memory.open(tmp_path / "memory.db", model=tiny_embedder, preset=preset) as memory:
+    with (
+        closing(SqliteStore(tmp_path / "memory.db")) as store,
+        Memory.open(store=store, model=tiny_embedder, preset=preset) as memory,
+    ):
         thread = memory.thread("a")
         thread.add_many(stream(20))
-        connection = memory._store._connection
+        connection = store._file._writer  # a full disk cannot be had from outside
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
         with pytest.raises(StoreFullError, match="what was there is intact"):

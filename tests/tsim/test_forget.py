@@ -1,5 +1,7 @@
 """Forgetting is real: the raw bytes of the files are searched."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from tests.support.streams import CUTTING, PAPER, exported, stream
 from tsim import Memory, NewTurn
 from tsim.errors import InputError
+from tsim.store import SqliteStore
 
 SECRET = "xylophone-zebra-quartz-{}"
 
@@ -73,13 +76,12 @@ def test_a_forgotten_episode_and_thread_leave_no_byte_behind(memory, tmp_path):
 def test_what_remains_is_what_it_would_be_without_the_turn(tmp_path, tiny_embedder, preset):
     """Forgetting the newest turn of a closed episode equals a summary that never had it."""
     turns = stream(60)
-    with Memory.open(tmp_path / "a.db", model=tiny_embedder, preset=preset) as memory:
-        thread = memory.thread("a")
+    with closing(SqliteStore(tmp_path / "a.db")) as store:
+        thread = Memory(store, tiny_embedder, preset).thread("a")
         thread.add_many(turns)
         target = thread.episodes()[2]
         thread.forget(turn=target.turns[-1].id)
-        state = memory._store.load("a")
-        row = state.episodes[2]
+        row = store.load("a").episodes[2]
         text = "[recent] episode 2\n" + "\n".join(
             f"{turn.role}: {turn.text}" for turn in target.turns[:-1]
         )

@@ -108,10 +108,10 @@ def test_hits_are_whole_episodes_capped_at_eight_turns(memory):
         assert {*hit.turns} <= {*episodes[hit.episode]}
 
 
-def test_k_and_budget_bound_the_result(memory):
+def test_k_and_budget_bound_the_result(memory, preset):
     thread = memory.thread("a")
     thread.add_many(stream(80))
-    if memory.thread("a")._preset is OFFICIAL:
+    if preset is OFFICIAL:
         assert len(thread.search("bread")) == 5
     assert len(thread.search("bread", k=2)) == 2
     for budget in (5, 40, 150, 400, 1000):

@@ -1,9 +1,12 @@
 """What must not happen when something goes wrong in the middle."""
 
+import hashlib
+import json
 import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -12,6 +15,7 @@ from tests.support.tiny_bert import write_tiny_bert
 from tsim import Memory
 from tsim.embed import OnnxEmbedder
 from tsim.errors import InputError, MismatchError, RemoteError, StoreError
+from tsim.store import SqliteStore
 
 
 @pytest.fixture
@@ -158,12 +162,12 @@ def test_ids_beyond_a_thread_touch_no_other_thread(tmp_path, tiny_embedder, pres
         assert len(memory.thread("a").turns()) == len(memory.thread("b").turns()) == 5
 
 
-def test_forgetting_under_a_reader_is_told_and_made_good_later(
-    tmp_path, tiny_embedder, monkeypatch, preset
-):
-    monkeypatch.setattr("tsim.store.database.BUSY_SECONDS", 0.2)
+def test_forgetting_under_a_reader_is_told_and_made_good_later(tmp_path, tiny_embedder, preset):
     path = tmp_path / "m.db"
-    with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
+    with (
+        closing(SqliteStore(path, busy_seconds=0.2)) as store,
+        Memory.open(store=store, model=tiny_embedder, preset=preset) as memory,
+    ):
         thread = memory.thread("a")
         thread.add("user", "xylophone-zebra secret")
         thread.add_many(stream(10))
@@ -172,7 +176,7 @@ def test_forgetting_under_a_reader_is_told_and_made_good_later(
         reader.execute("SELECT count(*) FROM turn").fetchone()
         receipt = thread.forget(turn=0)
         assert not receipt.scrubbed
-        assert any("write-ahead log" in problem for problem in memory.verify().problems)
+        assert any("may still be readable" in problem for problem in memory.verify().problems)
         reader.close()
         assert memory.verify().problems == ()
         for file in tmp_path.glob("m.db*"):
@@ -284,3 +288,16 @@ def test_hostile_lines_are_refused_without_a_traceback(line):
         [sys.executable, "-c", code], input=line, capture_output=True, text=True, check=True
     )
     assert ran.stdout.startswith("refused x, line 1")
+
+
+def test_an_export_with_an_id_that_no_thread_can_have_is_refused(tmp_path, tiny_embedder, preset):
+    with Memory.open(tmp_path / "a.db", model=tiny_embedder, preset=preset) as memory:
+        memory.thread("a").add("user", "one gpu")
+        lines = exported(memory, tmp_path / "a.jsonl").decode().splitlines(keepends=True)
+    body = "".join(lines[:-1]).replace('"id": 0', f'"id": {2**32}')
+    end = json.loads(lines[-1]) | {"sha256": hashlib.sha256(body.encode()).hexdigest()}
+    (tmp_path / "a.jsonl").write_text(body + json.dumps(end) + "\n")
+    with Memory.open(tmp_path / "b.db", model=tiny_embedder, preset=preset) as memory:
+        with pytest.raises(InputError, match="4294967295"):
+            memory.import_(tmp_path / "a.jsonl")
+        assert memory.threads() == []

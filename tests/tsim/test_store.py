@@ -1,17 +1,26 @@
 import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.support.dict_store import DictStore
+from tsim import OFFICIAL, Memory
 from tsim.errors import StoreError
 from tsim.store import SqliteStore
-from tsim.store.migrate import Migration, known, migrate
+from tsim.store.sqlite.migrate import Migration, known, migrate
 from tsim.testing import StoreConformance
 
 
 class TestSqliteStore(StoreConformance):
     def open_store(self, path: Path) -> SqliteStore:
         return SqliteStore(path / "memory.db")
+
+
+class TestDictStore(StoreConformance):
+    def open_store(self, path: Path) -> DictStore:
+        return DictStore(path)
 
 
 @pytest.fixture
@@ -68,3 +77,51 @@ def test_a_file_that_is_no_memory_is_refused_and_left_alone(tmp_path):
 def test_a_missing_directory_is_named(tmp_path):
     with pytest.raises(StoreError, match="create it first"):
         SqliteStore(tmp_path / "nowhere" / "m.db")
+
+
+def test_a_database_in_ram_is_refused():
+    with pytest.raises(StoreError, match="temporary file"):
+        SqliteStore(":memory:")
+
+
+def test_a_reader_is_of_no_use_after_its_snapshot(tmp_path):
+    with closing(SqliteStore(tmp_path / "m.db")) as store:
+        with store.snapshot() as reader:
+            late = reader.all_turns("a")
+        for read in (reader.threads, lambda: list(late)):
+            with pytest.raises(StoreError, match="has ended"):
+                read()
+
+
+def test_a_closed_store_says_so_and_a_snapshot_may_end_after_it(tmp_path):
+    store = SqliteStore(tmp_path / "m.db")
+    with store.snapshot() as reader:
+        store.close()
+        assert reader.threads() == []
+    with pytest.raises(StoreError, match="is closed"):
+        store.threads()
+    with pytest.raises(StoreError):
+        store.note({"model": "x"})
+
+
+def test_any_number_of_snapshots_can_be_open_at_once_and_leaves_no_lock(tmp_path):
+    with closing(SqliteStore(tmp_path / "m.db")) as store:
+        together = threading.Barrier(12)
+
+        def read():
+            with store.snapshot() as reader:
+                assert reader.threads() == []
+                together.wait(10)
+
+        readers = [threading.Thread(target=read) for _ in range(12)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+        assert store.scrub()
+
+
+def test_text_with_nul_is_kept_exactly(tmp_path, tiny_embedder):
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder, preset=OFFICIAL) as memory:
+        memory.thread("a").add("user", "one \0 gpu")
+        assert memory.thread("a").turns()[0].text == "one \0 gpu"

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from scaleqa.packages import Package
 from scaleqa.transfer.cuts import Segmented
 from scaleqa.transfer.longmemeval import Chosen, Release
 from scaleqa.transfer.measure import Measured
+
+from scaleqa.packages import Package
 
 # (method, all-evidence recall in %, mean context tokens) of the paper's transfer table.
 PAPER = (

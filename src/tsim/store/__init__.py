@@ -1,6 +1,8 @@
 """Where threads are kept."""
 
-from tsim.store.protocol import Store
+from tsim.store.agreement import Accepted
+from tsim.store.current import CurrentReads
+from tsim.store.protocol import Reader, Store, Written
 from tsim.store.sqlite import SqliteStore
 
-__all__ = ["SqliteStore", "Store"]
+__all__ = ["Accepted", "CurrentReads", "Reader", "SqliteStore", "Store", "Written"]

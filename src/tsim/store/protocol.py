@@ -5,21 +5,18 @@ from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
 from tsim.state import Changes, Counters, ThreadState
+from tsim.store.agreement import Accepted
 from tsim.types import Turn
 
 # A thread's whole content.
 Written: TypeAlias = tuple[Changes, Counters]
 
 
-class Store(Protocol):
-    """Keeps threads durably; safe for several processes at once."""
+class Reader(Protocol):
+    """Reads threads. Ids are between 0 and `tsim.state.MAX_ID`."""
 
     def settings(self) -> dict[str, str]:
         """Returns what was noted about the memory as a whole."""
-        ...
-
-    def note(self, settings: Mapping[str, str]) -> None:
-        """Notes something about the memory as a whole, unless it is noted already."""
         ...
 
     def threads(self) -> list[str]:
@@ -44,6 +41,48 @@ class Store(Protocol):
         """
         ...
 
+    def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
+        """Reads the turns of some episodes; an unknown episode has none."""
+        ...
+
+    def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
+        """Reads some turns, in order of their ids; unknown ids are left out."""
+        ...
+
+    def open_turns(self, thread: str) -> list[Turn]:
+        """Reads the turns of the episode that is still open."""
+        ...
+
+    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
+        """Reads all turns in order, from an id on, each with its episode."""
+        ...
+
+
+class Store(Reader, Protocol):
+    """Keeps threads durably; safe for several threads and processes at once.
+
+    Read directly, a store shows its newest state, each call for itself. `tsim.store.CurrentReads`
+    implements those reads for any store that has snapshots.
+    """
+
+    @property
+    def location(self) -> str:
+        """Names the store in messages: a path or an address, without secrets."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[Reader]:
+        """Lends a reader that sees one state of the memory, whatever is written meanwhile.
+
+        The state is the one at the reader's first read or earlier, and includes everything
+        committed before the snapshot was taken. Writing does not wait for snapshots. The reader
+        is for one thread of execution, and of no use when the snapshot has ended.
+        """
+        ...
+
+    def note(self, settings: Mapping[str, str]) -> None:
+        """Notes something about the memory as a whole, unless it is noted already."""
+        ...
+
     def commit(
         self,
         thread: str,
@@ -51,7 +90,7 @@ class Store(Protocol):
         counters: Counters,
         *,
         expected: int,
-        settings: Mapping[str, str],
+        settings: Accepted,
     ) -> tuple[int, int] | None:
         """Writes changes, durably and whole, if the thread still has the expected version.
 
@@ -61,15 +100,17 @@ class Store(Protocol):
             The new version and epoch, or None if somebody else was faster and nothing was written.
 
         Raises:
+            InputError: The store cannot hold one of the texts.
             MismatchError: The memory has other settings by now: it was rebuilt meanwhile.
         """
         ...
 
-    def add_threads(self, threads: Mapping[str, Written]) -> None:
+    def add_threads(self, threads: Mapping[str, Written], *, settings: Accepted) -> None:
         """Writes new threads, all or none.
 
         Raises:
             InputError: One of them is there already.
+            MismatchError: The memory has other settings by now: it was rebuilt meanwhile.
         """
         ...
 
@@ -87,35 +128,15 @@ class Store(Protocol):
         """
         ...
 
-    def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
-        """Reads the turns of some episodes."""
-        ...
-
-    def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
-        """Reads some turns, in order of their ids."""
-        ...
-
-    def open_turns(self, thread: str) -> list[Turn]:
-        """Reads the turns of the episode that is still open."""
-        ...
-
-    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
-        """Reads all turns in order, from an id on, each with its episode."""
-        ...
-
     def remove(self, thread: str) -> bool:
-        """Removes a thread; tells whether it was there."""
-        ...
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Sees one state of the memory throughout, whatever others write meanwhile."""
+        """Removes a thread and notes that a scrub is due; tells whether it was there."""
         ...
 
     def scrub(self) -> bool:
-        """Makes sure that nothing removed can be read back from the file.
+        """Makes sure that nothing removed can be read back from where the memory is kept.
 
         Returns:
-            False if others are using the file; the scrub stays due and is tried again later.
+            False if others are using the memory; the scrub stays due and is tried again later.
         """
         ...
 
@@ -124,9 +145,9 @@ class Store(Protocol):
         ...
 
     def check(self) -> list[str]:
-        """Looks for damage in the file itself; returns what it found."""
+        """Looks for damage in the storage itself; returns what it found."""
         ...
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Lets go of what the store holds open."""
         ...

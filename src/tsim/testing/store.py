@@ -6,238 +6,370 @@ class TestMyStore(StoreConformance):
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from tsim.errors import InputError, MismatchError
-from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, TurnRow
+from tsim.state import MAX_ID, Changes, Counters, EpisodeRow, TurnRow
 from tsim.store import Store
+from tsim.testing.samples import COUNTERS, FIRST, LATER, REMOVAL, SECOND, turn, vector
 from tsim.types import Turn
-from tsim.vectors import Vector
-
-WIDTH = 3
-
-
-def _vector(number: int) -> Vector:
-    return np.array([number, 1, 0.5], dtype=np.float32)
-
-
-def _turn(number: int, episode: int = 0, text: str = "") -> TurnRow:
-    turn = Turn(id=number, role="user", text=text or f"turn {number} \0 é 🦜", at=number / 4)
-    return TurnRow(turn=turn, episode=episode, vector=_vector(number))
-
-
-def _cluster(number: int, *members: int) -> ClusterRow:
-    total = np.array([number, 1 / 3, 2], dtype=np.float64)
-    return ClusterRow(id=number, members=members, total=total, vector=_vector(number))
-
-
-FIRST = Changes(
-    turns=(_turn(0), _turn(1), _turn(2, 1)),
-    episodes=(EpisodeRow(id=0, vector=_vector(9)), EpisodeRow(id=1, vector=None)),
-    clusters=(_cluster(0, 0),),
-    joined=((0, 0),),
-)
-COUNTERS = Counters(turn=3, episode=2, cluster=1)
-SECOND = Changes(
-    turns=(_turn(3, 1), _turn(4, 2)),
-    episodes=(EpisodeRow(id=1, vector=_vector(7)), EpisodeRow(id=2, vector=None)),
-    clusters=(_cluster(0, 0, 1), _cluster(1, 1)),
-    joined=((0, 1), (1, 1)),
-)
-LATER = Counters(turn=5, episode=3, cluster=2)
 
 
 class StoreConformance:
-    """Behaviour that the façade relies on."""
+    """What a store promises, each promise with its tests.
+
+    **Durability.** What was acknowledged is there after closing and opening again, to the last bit:
+    texts in any script, times, vectors, sums (`test_what_is_written_…`, `test_long_texts_…`,
+    `test_the_highest_ids_…`). Characters that only some stores can hold, such as NUL, are not
+    asked for; a store that cannot hold a text raises `InputError` and writes nothing.
+
+    **Reading your writes.** A read sees everything that was committed before, through this opening
+    or another one (`test_a_read_sees_…`). What is not there reads as nothing, and reading creates
+    nothing (`test_an_unknown_thread_…`, `test_many_ids_…`).
+
+    **Versions and epochs.** A thread's version changes with every write and is never given twice;
+    of two writers who saw the same version, one succeeds. The epoch changes when something was
+    removed, so that a reader knows whether additions suffice (`test_only_the_expected_version_…`,
+    `test_of_racing_writers_…`, `test_additions_…`, `test_removal_…`, `test_a_thread_made_again_…`).
+
+    **All or nothing.** A write that is refused or fails leaves no part of itself
+    (`test_new_threads_…`, `test_all_threads_are_replaced_…`).
+
+    **Snapshots.** A snapshot shows one state, whoever writes meanwhile, and no writer waits for it
+    (`test_a_snapshot_…`).
+
+    **Scrubbing.** From the removal of something until a scrub has succeeded, a scrub is due
+    (`test_a_scrub_…`, `test_a_sound_store_…`).
+
+    **Settings.** They are noted once; whoever expects other settings cannot write
+    (`test_settings_…`, `test_a_writer_for_other_settings_…`).
+
+    **Isolation.** Threads have nothing in common but the store (`test_threads_are_apart`).
+
+    **A name.** Messages can say which store they speak of (`test_a_store_names_itself`).
+    """
 
     @abstractmethod
     def open_store(self, path: Path) -> Store:
-        """Opens the store under test in this directory, as a second process would."""
+        """Opens the store that belongs to this directory, as a second process would."""
 
     def test_an_unknown_thread_is_empty(self, tmp_path: Path) -> None:
         """Nothing is created by looking."""
-        store = self.open_store(tmp_path)
-        assert store.version("a") == (0, 0)
-        state = store.load("a")
-        assert (state.turn_ids, state.episodes, state.clusters) == ([], [], [])
-        assert state.counters == Counters()
-        assert store.threads() == []
-        store.close()
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.version("a") == (0, 0)
+            for state in (store.load("a"), store.load_since("a", turn=5, episode=1)):
+                assert (state.version, state.epoch) == (0, 0)
+                assert (state.turn_ids, state.episodes, state.clusters) == ([], [], [])
+                assert state.counters == Counters()
+            assert store.turns("a", [0]) == store.open_turns("a") == []
+            assert [*store.all_turns("a")] == []
+            assert store.episode_turns("a", [0]) == {0: []}
+            assert store.threads() == []
+            assert store.settings() == {}
 
     def test_what_is_written_is_read_back_exactly_after_reopening(self, tmp_path: Path) -> None:
         """Texts, times and every bit of every vector survive."""
-        store = self.open_store(tmp_path)
-        assert store.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        store.close()
-        store = self.open_store(tmp_path)
-        state = store.load("a")
-        assert state.turn_ids == [0, 1, 2]
-        assert state.turn_episodes == [0, 0, 1]
-        assert state.counters == COUNTERS
-        np.testing.assert_array_equal(state.turn_vectors, [_vector(n) for n in range(3)])
-        assert [e.id for e in state.episodes] == [0, 1]
-        assert state.episodes[1].vector is None
-        np.testing.assert_array_equal(np.asarray(state.episodes[0].vector), _vector(9))
-        (cluster,) = state.clusters
-        assert cluster.members == (0,)
-        np.testing.assert_array_equal(cluster.total, FIRST.clusters[0].total)
-        assert state.open_turns == [FIRST.turns[2].turn]
-        assert store.turns("a", [2, 0]) == [FIRST.turns[0].turn, FIRST.turns[2].turn]
-        assert store.episode_turns("a", [0])[0] == [r.turn for r in FIRST.turns[:2]]
-        assert [e for e, _ in store.all_turns("a")] == [0, 0, 1]
-        store.close()
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+        with closing(self.open_store(tmp_path)) as store:
+            state = store.load("a")
+            assert state.turn_ids == [0, 1, 2]
+            assert state.turn_episodes == [0, 0, 1]
+            assert state.counters == COUNTERS
+            np.testing.assert_array_equal(state.turn_vectors, [vector(n) for n in range(3)])
+            assert state.turn_vectors.dtype == np.float32
+            assert [e.id for e in state.episodes] == [0, 1]
+            assert state.episodes[1].vector is None
+            np.testing.assert_array_equal(np.asarray(state.episodes[0].vector), vector(9))
+            (cluster,) = state.clusters
+            assert cluster.members == (0,)
+            np.testing.assert_array_equal(cluster.total, FIRST.clusters[0].total)
+            np.testing.assert_array_equal(cluster.vector, FIRST.clusters[0].vector)
+            assert state.open_turns == store.open_turns("a") == [FIRST.turns[2].turn]
+            assert store.turns("a", [2, 0]) == [FIRST.turns[0].turn, FIRST.turns[2].turn]
+            assert store.episode_turns("a", [0])[0] == [r.turn for r in FIRST.turns[:2]]
+            assert [*store.all_turns("a", 1)] == [(r.episode, r.turn) for r in FIRST.turns[1:]]
+
+    def test_long_texts_and_missing_times_are_kept(self, tmp_path: Path) -> None:
+        """A turn may be a document, and nobody knows when it was said."""
+        said = Turn(id=0, role="наблюдатель", text="é\n" * 500_000, at=None)
+        row = TurnRow(turn=said, episode=0, vector=vector(0))
+        changes = Changes(turns=(row,), episodes=(EpisodeRow(id=0, vector=None),))
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.commit("a", changes, COUNTERS, expected=0, settings={})
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.turns("a", [0]) == [said]
+
+    def test_the_highest_ids_stay_in_their_thread(self, tmp_path: Path) -> None:
+        """Ids go up to the limit that the engine states."""
+        changes = Changes(
+            turns=(turn(MAX_ID, MAX_ID),), episodes=(EpisodeRow(id=MAX_ID, vector=None),)
+        )
+        counters = Counters(turn=MAX_ID + 1, episode=MAX_ID + 1, cluster=MAX_ID + 1)
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.commit("a", changes, counters, expected=0, settings={})
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+            state = store.load("a")
+            assert (state.turn_ids, state.counters) == ([MAX_ID], counters)
+            assert [t.id for t in store.episode_turns("a", [MAX_ID])[MAX_ID]] == [MAX_ID]
+            assert [t.id for t in store.open_turns("a")] == [MAX_ID]
+            assert store.load("b").turn_ids == [0, 1, 2]
+
+    def test_many_ids_are_read_at_once_and_unknown_ones_left_out(self, tmp_path: Path) -> None:
+        """However many are asked for, in whatever order."""
+        count = 1300
+        changes = Changes(
+            turns=tuple(turn(n, n) for n in range(count)),
+            episodes=tuple(EpisodeRow(id=n, vector=vector(n)) for n in range(count)),
+        )
+        counters = Counters(turn=count, episode=count)
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.commit("a", changes, counters, expected=0, settings={})
+            asked = [count + 5, *reversed(range(count)), 7]
+            assert [turn.id for turn in store.turns("a", asked)] == [*range(count)]
+            assert [turn.id for _, turn in store.all_turns("a")] == [*range(count)]
+            found = store.episode_turns("a", [*range(count), count + 5])
+            assert [len(found[n]) for n in range(count)] == [1] * count
+            assert found[count + 5] == []
+
+    def test_a_read_sees_what_was_committed_before(self, tmp_path: Path) -> None:
+        """Through whichever opening it was written."""
+        with (
+            closing(self.open_store(tmp_path)) as one,
+            closing(self.open_store(tmp_path)) as two,
+        ):
+            first = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert first
+            for store in (one, two):
+                assert store.version("a") == first
+                with store.snapshot() as reader:
+                    assert reader.version("a") == first
+            second = two.commit("a", SECOND, LATER, expected=first[0], settings={})
+            for store in (one, two):
+                assert store.version("a") == second
+                assert [turn.id for turn in store.open_turns("a")] == [4]
 
     def test_only_the_expected_version_can_be_followed(self, tmp_path: Path) -> None:
         """Of two writers who saw the same state, the second writes nothing."""
-        one, two = self.open_store(tmp_path), self.open_store(tmp_path)
-        written = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        assert written is not None
-        assert two.commit("a", FIRST, COUNTERS, expected=0, settings={}) is None
-        assert one.commit("a", SECOND, LATER, expected=written[0], settings={})
-        assert two.load("a").turn_ids == [0, 1, 2, 3, 4]
-        one.close()
-        two.close()
+        with (
+            closing(self.open_store(tmp_path)) as one,
+            closing(self.open_store(tmp_path)) as two,
+        ):
+            written = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert written is not None
+            assert two.commit("a", FIRST, COUNTERS, expected=0, settings={}) is None
+            assert one.commit("a", SECOND, LATER, expected=written[0], settings={})
+            assert two.load("a").turn_ids == [0, 1, 2, 3, 4]
+
+    def test_of_racing_writers_one_succeeds(self, tmp_path: Path) -> None:
+        """From several threads of one process, through one opening or two."""
+        with (
+            closing(self.open_store(tmp_path)) as one,
+            closing(self.open_store(tmp_path)) as two,
+            ThreadPoolExecutor(8) as pool,
+        ):
+
+            def race(number: int) -> bool:
+                store = (one, two)[number % 2]
+                return store.commit("a", FIRST, COUNTERS, expected=0, settings={}) is not None
+
+            assert sorted(pool.map(race, range(8))) == [False] * 7 + [True]
+            assert one.load("a").turn_ids == [0, 1, 2]
 
     def test_additions_can_be_read_alone_and_keep_the_epoch(self, tmp_path: Path) -> None:
         """A reader that knows the beginning need not read it again."""
-        store = self.open_store(tmp_path)
-        first = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        assert first
-        second = store.commit("a", SECOND, LATER, expected=first[0], settings={})
-        assert second
-        assert second[0] != first[0]
-        assert second[1] == first[1]
-        state = store.load_since("a", turn=3, episode=1)
-        assert state.turn_ids == [3, 4]
-        assert [e.id for e in state.episodes] == [1, 2]
-        assert [c.members for c in state.clusters] == [(0, 1), (1,)]
-        assert [t.id for t in state.open_turns] == [4]
-        store.close()
+        with closing(self.open_store(tmp_path)) as store:
+            first, second = _both(store)
+            assert second[0] != first[0]
+            assert second[1] == first[1]
+            state = store.load_since("a", turn=3, episode=1)
+            assert (state.version, state.epoch) == second
+            assert state.turn_ids == [3, 4]
+            assert [e.id for e in state.episodes] == [1, 2]
+            assert [c.members for c in state.clusters] == [(0, 1), (1,)]
+            assert [t.id for t in state.open_turns] == [4]
 
     def test_removal_changes_the_epoch_and_keeps_other_ids(self, tmp_path: Path) -> None:
         """A reader that knows the beginning must read it again."""
-        store = self.open_store(tmp_path)
-        first = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        assert first
-        second = store.commit("a", SECOND, LATER, expected=first[0], settings={})
-        assert second
-        changes = Changes(
-            removed_turns=(0, 1),
-            removed_episodes=(0,),
-            clusters=(_cluster(0, 1),),
-            rewritten=(0,),
-            removed_clusters=(1,),
-        )
-        third = store.commit("a", changes, LATER, expected=second[0], settings={})
-        assert third
-        assert third[1] != second[1]
-        state = store.load("a")
-        assert state.turn_ids == [2, 3, 4]
-        assert [e.id for e in state.episodes] == [1, 2]
-        assert [(c.id, c.members) for c in state.clusters] == [(0, (1,))]
-        store.close()
-
-    def test_threads_are_apart(self, tmp_path: Path) -> None:
-        """Same ids in different threads never meet; a removed thread takes nothing else along."""
-        store = self.open_store(tmp_path)
-        for name in ("b", "a"):
-            assert store.commit(name, FIRST, COUNTERS, expected=0, settings={})
-        assert store.threads() == ["a", "b"]
-        assert store.remove("a")
-        assert not store.remove("a")
-        assert store.load("a").turn_ids == []
-        assert store.load("b").turn_ids == [0, 1, 2]
-        store.close()
+        with closing(self.open_store(tmp_path)) as store:
+            _, second = _both(store)
+            third = store.commit("a", REMOVAL, LATER, expected=second[0], settings={})
+            assert third
+            assert third[1] != second[1]
+            state = store.load("a")
+            assert state.turn_ids == [2, 3, 4]
+            assert [e.id for e in state.episodes] == [1, 2]
+            assert [(c.id, c.members) for c in state.clusters] == [(0, (1,))]
 
     def test_a_thread_made_again_never_repeats_a_version(self, tmp_path: Path) -> None:
         """A reader of the old thread cannot mistake the new one for it."""
-        store = self.open_store(tmp_path)
-        old = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        store.remove("a")
-        new = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        assert old
-        assert new
-        assert old[0] != new[0]
-        assert old[1] != new[1]
-        store.close()
+        with closing(self.open_store(tmp_path)) as store:
+            old = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            store.remove("a")
+            assert store.version("a") == (0, 0)
+            new = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert old
+            assert new
+            assert old[0] != new[0]
+            assert old[1] != new[1]
+
+    def test_threads_are_apart(self, tmp_path: Path) -> None:
+        """Same ids in different threads never meet; a removed thread takes nothing else along."""
+        with closing(self.open_store(tmp_path)) as store:
+            for name in ("b", "a", "A", "ä"):
+                assert store.commit(name, FIRST, COUNTERS, expected=0, settings={})
+            assert store.threads() == ["A", "a", "b", "ä"]
+            before = store.version("b")
+            assert store.remove("a")
+            assert not store.remove("a")
+            assert store.load("a").turn_ids == []
+            assert store.version("b") == before
+            for name in ("A", "b", "ä"):
+                assert store.load(name).turn_ids == [0, 1, 2]
+                assert [c.members for c in store.load(name).clusters] == [(0,)]
 
     def test_settings_are_noted_once(self, tmp_path: Path) -> None:
         """Two processes that create a memory at once agree on the first one's settings."""
-        one, two = self.open_store(tmp_path), self.open_store(tmp_path)
-        one.note({"model": "x"})
-        two.note({"model": "y"})
-        assert two.settings() == {"model": "x"}
-        one.close()
-        two.close()
-
-    def test_new_threads_come_all_or_none(self, tmp_path: Path) -> None:
-        """One that is there already stops the others."""
-        store = self.open_store(tmp_path)
-        store.add_threads({"a": (FIRST, COUNTERS)})
-        try:
-            store.add_threads({"c": (FIRST, COUNTERS), "a": (FIRST, COUNTERS)})
-        except InputError:
-            pass
-        else:
-            raise AssertionError("a thread was added twice")
-        assert store.threads() == ["a"]
-        assert not store.replace_all({}, {"model": "z"}, expected={"a": 0})
-        versions = {"a": store.version("a")[0]}
-        assert store.replace_all({"c": (FIRST, COUNTERS)}, {"model": "z"}, expected=versions)
-        assert store.threads() == ["c"]
-        assert store.settings() == {"model": "z"}
-        store.close()
+        with (
+            closing(self.open_store(tmp_path)) as one,
+            closing(self.open_store(tmp_path)) as two,
+        ):
+            one.note({"model": "x"})
+            two.note({"model": "y", "preset": "p"})
+            assert one.settings() == two.settings() == {"model": "x", "preset": "p"}
 
     def test_a_writer_for_other_settings_is_refused(self, tmp_path: Path) -> None:
         """Whoever still has the old model in hand cannot write into a rebuilt memory."""
-        store = self.open_store(tmp_path)
-        store.note({"model": "x"})
-        assert store.commit("a", FIRST, COUNTERS, expected=0, settings={"model": "x"})
-        version = store.version("a")[0]
-        try:
-            store.commit("a", SECOND, LATER, expected=version, settings={"model": "y"})
-        except MismatchError:
-            pass
-        else:
-            raise AssertionError("vectors of two models were mixed")
-        assert store.load("a").turn_ids == [0, 1, 2]
-        store.close()
+        with closing(self.open_store(tmp_path)) as store:
+            store.note({"model": "x"})
+            either = {"model": ("w", "x")}
+            assert store.commit("a", FIRST, COUNTERS, expected=0, settings=either)
+            version = store.version("a")[0]
+            for other in ({"model": ("y",)}, {"model": ("x",), "preset": ("p",)}):
+                with _refused(MismatchError):
+                    store.commit("a", SECOND, LATER, expected=version, settings=other)
+                with _refused(MismatchError):
+                    store.add_threads({"b": (FIRST, COUNTERS)}, settings=other)
+            assert store.load("a").turn_ids == [0, 1, 2]
+            assert store.threads() == ["a"]
+
+    def test_new_threads_come_all_or_none(self, tmp_path: Path) -> None:
+        """One that is there already stops the others."""
+        with closing(self.open_store(tmp_path)) as store:
+            store.add_threads({"a": (FIRST, COUNTERS)}, settings={})
+            with _refused(InputError):
+                store.add_threads({"c": (FIRST, COUNTERS), "a": (FIRST, COUNTERS)}, settings={})
+            assert store.threads() == ["a"]
+            assert store.load("c").turn_ids == []
+
+    def test_all_threads_are_replaced_or_none(self, tmp_path: Path) -> None:
+        """A thread that changed, came or went meanwhile stops the replacement."""
+        with closing(self.open_store(tmp_path)) as store:
+            store.note({"model": "x", "preset": "p"})
+            old = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert old
+            for expected in ({"a": old[0] + 1}, {}, {"a": old[0], "b": 1}):
+                assert not store.replace_all({}, {"model": "z"}, expected=expected)
+            assert store.settings() == {"model": "x", "preset": "p"}
+            contents = {"a": (FIRST, COUNTERS), "c": (FIRST, COUNTERS)}
+            assert store.replace_all(contents, {"model": "z"}, expected={"a": old[0]})
+            assert store.threads() == ["a", "c"]
+            assert store.settings() == {"model": "z"}
+            new = store.version("a")
+            assert new[0] != old[0]
+            assert new[1] != old[1]
 
     def test_a_snapshot_does_not_see_what_others_write(self, tmp_path: Path) -> None:
         """A reader that takes its time gets one state."""
-        one, two = self.open_store(tmp_path), self.open_store(tmp_path)
-        first = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        assert first
-        with two.snapshot():
-            assert two.load("a").turn_ids == [0, 1, 2]
-            assert one.commit("a", SECOND, LATER, expected=first[0], settings={})
-            assert [turn.id for _, turn in two.all_turns("a")] == [0, 1, 2]
-        assert two.load("a").turn_ids == [0, 1, 2, 3, 4]
-        one.close()
-        two.close()
+        with (
+            closing(self.open_store(tmp_path)) as one,
+            closing(self.open_store(tmp_path)) as two,
+        ):
+            first = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert first
+            with two.snapshot() as reader:
+                assert reader.load("a").turn_ids == [0, 1, 2]
+                assert one.commit("a", SECOND, LATER, expected=first[0], settings={})
+                assert one.commit("b", FIRST, COUNTERS, expected=0, settings={})
+                assert [turn.id for _, turn in reader.all_turns("a")] == [0, 1, 2]
+                assert reader.version("a") == first
+                assert reader.threads() == ["a"]
+            assert two.load("a").turn_ids == [0, 1, 2, 3, 4]
+
+    def test_a_snapshot_neither_hinders_nor_sees_the_stores_own_writes(
+        self, tmp_path: Path
+    ) -> None:
+        """The store itself goes on, and its direct reads show the newest state."""
+        with closing(self.open_store(tmp_path)) as store:
+            first = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert first
+            with store.snapshot() as outer:
+                assert outer.version("a") == first
+                second = store.commit("a", SECOND, LATER, expected=first[0], settings={})
+                assert second
+                with store.snapshot() as inner:
+                    assert inner.version("a") == store.version("a") == second
+                    assert store.remove("a")
+                    assert [turn.id for turn in inner.open_turns("a")] == [4]
+                assert outer.load("a").turn_ids == [0, 1, 2]
+                assert store.threads() == []
 
     def test_a_scrub_is_due_after_a_removal_until_it_succeeds(self, tmp_path: Path) -> None:
         """Readers can delay a scrub; it is not forgotten meanwhile."""
-        one, two = self.open_store(tmp_path), self.open_store(tmp_path)
-        first = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        assert first
-        assert not one.scrub_due()
-        gone = Changes(removed_turns=(0,))
-        assert one.commit("a", gone, COUNTERS, expected=first[0], settings={})
-        assert two.scrub_due()
-        assert one.scrub()
-        assert not two.scrub_due()
-        assert "scrub" not in one.settings()
-        one.close()
-        two.close()
+        with (
+            closing(self.open_store(tmp_path)) as one,
+            closing(self.open_store(tmp_path)) as two,
+        ):
+            _, second = _both(one)
+            assert not one.scrub_due()
+            assert one.commit("a", REMOVAL, LATER, expected=second[0], settings={})
+            assert two.scrub_due()
+            assert one.scrub()
+            assert not two.scrub_due()
+            assert one.remove("a")
+            assert two.scrub_due()
+            assert one.settings() == {}
+            assert two.scrub()
+            assert not one.scrub_due()
 
     def test_a_sound_store_has_nothing_to_report(self, tmp_path: Path) -> None:
         """Checking and scrubbing leave contents alone."""
-        store = self.open_store(tmp_path)
-        assert store.commit("a", FIRST, COUNTERS, expected=0, settings={})
-        store.scrub()
-        assert store.check() == []
-        assert store.load("a").turn_ids == [0, 1, 2]
-        store.close()
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            store.scrub()
+            assert store.check() == []
+            assert store.load("a").turn_ids == [0, 1, 2]
+
+    def test_a_store_names_itself(self, tmp_path: Path) -> None:
+        """Messages about a memory say where it is."""
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.location
+            store.add_threads({"a": (FIRST, COUNTERS)}, settings={})
+            with _refused(InputError, naming=store.location):
+                store.add_threads({"a": (FIRST, COUNTERS)}, settings={})
+            with _refused(MismatchError, naming=store.location):
+                store.add_threads({}, settings={"model": ("x",)})
+
+
+def _both(store: Store) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Writes a thread in two steps; returns version and epoch after each."""
+    first = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+    assert first
+    second = store.commit("a", SECOND, LATER, expected=first[0], settings={})
+    assert second
+    return first, second
+
+
+@contextmanager
+def _refused(kind: type[Exception], *, naming: str = "") -> Iterator[None]:
+    try:
+        yield
+    except kind as error:
+        assert naming in str(error)
+    else:
+        raise AssertionError(f"expected {kind.__name__}, but the store went on")

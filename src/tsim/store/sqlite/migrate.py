@@ -36,7 +36,7 @@ class Migration:
 
 def known() -> list[Migration]:
     """Reads the steps this version knows, in order."""
-    folder = resources.files("tsim.store") / "migrations"
+    folder = resources.files("tsim.store.sqlite") / "migrations"
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
     return [Migration(int(f.name[:4]), f.name, f.read_text("utf-8")) for f in files]
 

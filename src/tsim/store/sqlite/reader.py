@@ -1,0 +1,221 @@
+"""One state of a memory file, read through one connection."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from tsim.codec import sum_from_bytes, vector_from_bytes
+from tsim.errors import StoreError
+from tsim.state import EMPTY, ClusterRow, Counters, EpisodeRow, ThreadState
+from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
+from tsim.types import Turn
+from tsim.vectors import Vectors
+
+READ = 500  # rows or ids a statement, below SQLite's smallest limit on parameters
+# The setting that says that a scrub is due; the store's own, not the memory's.
+SCRUB = "scrub"
+
+
+class SqliteReader:
+    """Reads threads within the transaction of a connection."""
+
+    def __init__(self, connection: sqlite3.Connection, location: str) -> None:
+        """Reads through a connection that is in a transaction.
+
+        Args:
+            connection: The connection.
+            location: Names the file in messages.
+        """
+        self._connection: sqlite3.Connection | None = connection
+        self._location = location
+
+    def end(self) -> None:
+        """Ends the use of the connection, which may be lent to somebody else next."""
+        self._connection = None
+
+    def settings(self) -> dict[str, str]:
+        """Returns what was noted about the memory as a whole."""
+        query = "SELECT name, value FROM setting WHERE name <> ? ORDER BY name"
+        return dict(self._rows(query, (SCRUB,)))
+
+    def scrub_due(self) -> bool:
+        """Tells whether something removed may still be readable."""
+        return bool(self._rows("SELECT 1 FROM setting WHERE name = ?", (SCRUB,)))
+
+    def threads(self) -> list[str]:
+        """Names all threads, sorted."""
+        return [name for (name,) in self._rows("SELECT name FROM thread ORDER BY name")]
+
+    def version(self, thread: str) -> tuple[int, int]:
+        """Returns version and epoch of a thread; (0, 0) if there is none."""
+        rows = self._rows("SELECT version, epoch FROM thread WHERE name = ?", (thread,))
+        return rows[0] if rows else (0, 0)
+
+    def load(self, thread: str) -> ThreadState:
+        """Reads a thread; an unknown one is empty."""
+        return self.load_since(thread, turn=0, episode=0)
+
+    def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
+        """Reads what was added to a thread of the same epoch."""
+        query = (
+            "SELECT id, version, epoch, next_turn, next_episode, next_cluster "
+            "FROM thread WHERE name = ?"
+        )
+        rows = self._rows(query, (thread,))
+        if not rows:
+            return EMPTY
+        number, version, epoch, *counters = rows[0]
+        ids, owners, vectors = self._turn_columns(number, turn)
+        return ThreadState(
+            version=version,
+            epoch=epoch,
+            counters=Counters(turn=counters[0], episode=counters[1], cluster=counters[2]),
+            turn_ids=ids,
+            turn_episodes=owners,
+            turn_vectors=vectors,
+            episodes=self._episodes(number, episode),
+            clusters=self._clusters(number),
+            open_turns=self._open_turns(number),
+        )
+
+    def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
+        """Reads the turns of some episodes; an unknown episode has none."""
+        found: dict[int, list[Turn]] = {episode: [] for episode in episodes}
+        number = self._number(thread)
+        for some in _pieces(episodes):
+            marks = ",".join("?" * len(some))
+            query = (
+                "SELECT episode, key, role, at, text FROM turn "  # noqa: S608
+                f"WHERE key >> {SHIFT} = ? AND episode IN ({marks}) ORDER BY key"
+            )
+            for episode, *turn in self._rows(query, (number, *some)):
+                found[episode].append(_turn(*turn))
+        return found
+
+    def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
+        """Reads some turns, in order of their ids; unknown ids are left out."""
+        found: list[Turn] = []
+        number = self._number(thread)
+        for some in _pieces(sorted({key_of(number, turn) for turn in ids})):
+            marks = ",".join("?" * len(some))
+            query = f"SELECT key, role, at, text FROM turn WHERE key IN ({marks}) ORDER BY key"  # noqa: S608
+            found += [_turn(*turn) for turn in self._rows(query, some)]
+        return found
+
+    def open_turns(self, thread: str) -> list[Turn]:
+        """Reads the turns of the episode that is still open."""
+        return self._open_turns(self._number(thread))
+
+    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
+        """Reads all turns in order, from an id on, each with its episode."""
+        query = (
+            "SELECT episode, key, role, at, text FROM turn "
+            "WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
+        )
+        number = self._number(thread)
+        while True:
+            rows = self._rows(query, (*span_of(number, first), READ))
+            yield from ((episode, _turn(*turn)) for episode, *turn in rows)
+            if len(rows) < READ:
+                return
+            first = id_of(rows[-1][1]) + 1
+
+    def _number(self, thread: str) -> int:
+        """Returns the number of a thread; 0, which no thread has, if there is none."""
+        rows = self._rows("SELECT id FROM thread WHERE name = ?", (thread,))
+        return rows[0][0] if rows else 0
+
+    def _turn_columns(self, number: int, first: int) -> tuple[list[int], list[int], Vectors]:
+        """Reads ids, episodes and vectors of turns."""
+        query = "SELECT key, vector, episode FROM turn WHERE key BETWEEN ? AND ? ORDER BY key"
+        keys, vectors, owners = self._columns("turn", query, span_of(number, first))
+        return [id_of(key) for key in keys], owners, vectors
+
+    def _episodes(self, number: int, first: int) -> list[EpisodeRow]:
+        bounds = span_of(number, first)
+        open_keys = self._rows(
+            "SELECT key FROM episode WHERE key BETWEEN ? AND ? AND vector IS NULL ORDER BY key",
+            bounds,
+        )
+        query = (
+            "SELECT key, vector, 0 FROM episode WHERE key BETWEEN ? AND ? "
+            "AND vector IS NOT NULL ORDER BY key"
+        )
+        keys, vectors, _ = self._columns("episode", query, bounds)
+        closed = [EpisodeRow(id=id_of(k), vector=v) for k, v in zip(keys, vectors, strict=True)]
+        return [*closed, *(EpisodeRow(id=id_of(key), vector=None) for (key,) in open_keys)]
+
+    def _clusters(self, number: int) -> list[ClusterRow]:
+        members: dict[int, list[int]] = {}
+        rows = self._rows(
+            "SELECT cluster, episode FROM member WHERE cluster BETWEEN ? AND ? "
+            "ORDER BY cluster, episode",
+            span_of(number),
+        )
+        for cluster, episode in rows:
+            members.setdefault(cluster, []).append(episode)
+        found = self._rows(
+            "SELECT key, total, vector FROM cluster WHERE key BETWEEN ? AND ? ORDER BY key",
+            span_of(number),
+        )
+        return [
+            ClusterRow(
+                id=id_of(key),
+                members=tuple(members.get(key, ())),
+                total=sum_from_bytes(total),
+                vector=vector_from_bytes(vector),
+            )
+            for key, total, vector in found
+        ]
+
+    def _open_turns(self, number: int) -> list[Turn]:
+        """Reads the newest episode, unless it is closed or all of it was forgotten."""
+        query = (
+            "SELECT key, role, at, text FROM turn WHERE key >> 32 = ?1 AND episode = "
+            "(SELECT next_episode - 1 FROM thread JOIN episode ON key = (?1 << 32) + next_episode "
+            "- 1 WHERE id = ?1 AND vector IS NULL) ORDER BY key"
+        )
+        return [_turn(*row) for row in self._rows(query, (number,))]
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        return self._execute(query, values).fetchall()
+
+    def _execute(self, query: str, values: Sequence[Any]) -> sqlite3.Cursor:
+        if self._connection is None:
+            raise StoreError(f"this snapshot of {self._location} has ended; take another one")
+        return self._connection.execute(query, values)
+
+    def _columns(
+        self, table: str, query: str, bounds: tuple[int, int]
+    ) -> tuple[list[int], Vectors, list[int]]:
+        """Reads keys, vectors and a number, the vectors straight into their place in one matrix."""
+        size = f"SELECT count(*) FROM {table} WHERE key BETWEEN ? AND ?"  # noqa: S608
+        ((count,),) = self._rows(size, bounds)
+        keys: list[int] = []
+        numbers: list[int] = []
+        vectors = np.empty((0, 0), dtype=np.float32)
+        with closing(self._execute(query, bounds)) as rows:
+            while some := rows.fetchmany(READ):
+                if not keys:
+                    vectors = np.empty((count, len(some[0][1]) // 4), dtype=np.float32)
+                if {len(row[1]) for row in some} != {4 * vectors.shape[1]}:
+                    raise StoreError(
+                        f"{self._location} holds vectors of different lengths: it is damaged; "
+                        "restore it from an export, or rebuild it with: tsim doctor --rebuild"
+                    )
+                block = np.frombuffer(b"".join(row[1] for row in some), dtype="<f4")
+                vectors[len(keys) : len(keys) + len(some)] = block.reshape(len(some), -1)
+                keys += [row[0] for row in some]
+                numbers += [row[2] for row in some]
+        return keys, vectors[: len(keys)], numbers
+
+
+def _turn(key: int, role: str, at: float | None, text: str) -> Turn:
+    return Turn(id=id_of(key), role=role, text=text, at=at)
+
+
+def _pieces(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (ids[start : start + READ] for start in range(0, len(ids), READ))

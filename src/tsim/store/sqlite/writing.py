@@ -1,0 +1,105 @@
+"""Changes of a thread as statements, within the transaction of a connection."""
+
+import sqlite3
+
+from tsim.codec import sum_to_bytes, vector_to_bytes
+from tsim.state import Changes, Counters
+from tsim.store.sqlite.keys import key_of, span_of
+from tsim.store.sqlite.reader import SCRUB
+
+# Tables whose rows belong to threads, each with its key column.
+TABLES = (("turn", "key"), ("episode", "key"), ("cluster", "key"), ("member", "cluster"))
+
+
+def write(
+    connection: sqlite3.Connection, thread: str, changes: Changes, counters: Counters
+) -> tuple[int, int]:
+    """Writes changes of a thread, creating it if needed; returns its version and epoch."""
+    removing = bool(changes.removed_turns or changes.removed_episodes)
+    if removing:
+        note_scrub(connection)
+    number, version, epoch = _advance(connection, thread, counters, removing=removing)
+    for (table, column), ids in zip(
+        TABLES,
+        (
+            changes.removed_turns,
+            changes.removed_episodes,
+            changes.removed_clusters,
+            (*changes.removed_clusters, *changes.rewritten),
+        ),
+        strict=True,
+    ):
+        connection.executemany(
+            f"DELETE FROM {table} WHERE {column} = ?",  # noqa: S608
+            [(key_of(number, one),) for one in ids],
+        )
+    _insert(connection, number, changes)
+    return version, epoch
+
+
+def delete(connection: sqlite3.Connection, thread: str) -> bool:
+    """Removes a thread with all its rows; tells whether it was there."""
+    query = "DELETE FROM thread WHERE name = ? RETURNING id"
+    rows = connection.execute(query, (thread,)).fetchall()
+    for (number,) in rows:
+        for table, column in TABLES:
+            connection.execute(
+                f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?",  # noqa: S608
+                span_of(number),
+            )
+    return bool(rows)
+
+
+def note_scrub(connection: sqlite3.Connection) -> None:
+    """Notes that something removed may still be readable."""
+    connection.execute("INSERT OR REPLACE INTO setting VALUES (?, '')", (SCRUB,))
+
+
+def _advance(
+    connection: sqlite3.Connection, thread: str, counters: Counters, *, removing: bool
+) -> tuple[int, int, int]:
+    """Gives a thread its next version; returns its number, version and epoch."""
+    ((now,),) = connection.execute("UPDATE clock SET now = now + 1 RETURNING now").fetchall()
+    rows: list[tuple[int, int, int]] = connection.execute(
+        "INSERT INTO thread (name, version, epoch, next_turn, next_episode, next_cluster) "
+        "VALUES (?1, ?2, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET version = ?2, "
+        "epoch = iif(?6, ?2, epoch), next_turn = ?3, next_episode = ?4, next_cluster = ?5 "
+        "RETURNING id, version, epoch",
+        (thread, now, counters.turn, counters.episode, counters.cluster, removing),
+    ).fetchall()
+    return rows[0]
+
+
+def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
+    connection.executemany(
+        "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (
+                key_of(number, row.turn.id),
+                row.episode,
+                row.turn.role,
+                row.turn.at,
+                vector_to_bytes(row.vector),
+                row.turn.text,
+            )
+            for row in changes.turns
+        ),
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO episode VALUES (?, ?)",
+        (
+            (key_of(number, e.id), None if e.vector is None else vector_to_bytes(e.vector))
+            for e in changes.episodes
+        ),
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO cluster VALUES (?, ?, ?)",
+        (
+            (key_of(number, c.id), sum_to_bytes(c.total), vector_to_bytes(c.vector))
+            for c in changes.clusters
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO member VALUES (?, ?)",
+        ((key_of(number, cluster), episode) for cluster, episode in changes.memberships()),
+    )

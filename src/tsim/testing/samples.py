@@ -1,0 +1,47 @@
+"""Small changes of a thread for the suite of stores."""
+
+import numpy as np
+
+from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, TurnRow
+from tsim.types import Turn
+from tsim.vectors import Vector
+
+
+def vector(number: int) -> Vector:
+    """Returns a vector that belongs to a number."""
+    return np.array([number, 1, 1 / 3], dtype=np.float32)
+
+
+def turn(number: int, episode: int = 0) -> TurnRow:
+    """Returns a turn with its vector."""
+    said = Turn(id=number, role="user", text=f"turn {number}\n\té 🦜", at=number / 4)
+    return TurnRow(turn=said, episode=episode, vector=vector(number))
+
+
+def cluster(number: int, *members: int) -> ClusterRow:
+    """Returns a cluster of some episodes."""
+    total = np.array([number, 1 / 3, 2], dtype=np.float64)
+    return ClusterRow(id=number, members=members, total=total, vector=vector(number))
+
+
+FIRST = Changes(
+    turns=(turn(0), turn(1), turn(2, 1)),
+    episodes=(EpisodeRow(id=0, vector=vector(9)), EpisodeRow(id=1, vector=None)),
+    clusters=(cluster(0, 0),),
+    joined=((0, 0),),
+)
+COUNTERS = Counters(turn=3, episode=2, cluster=1)
+SECOND = Changes(
+    turns=(turn(3, 1), turn(4, 2)),
+    episodes=(EpisodeRow(id=1, vector=vector(7)), EpisodeRow(id=2, vector=None)),
+    clusters=(cluster(0, 0, 1), cluster(1, 1)),
+    joined=((0, 1), (1, 1)),
+)
+LATER = Counters(turn=5, episode=3, cluster=2)
+REMOVAL = Changes(
+    removed_turns=(0, 1),
+    removed_episodes=(0,),
+    clusters=(cluster(0, 1),),
+    rewritten=(0,),
+    removed_clusters=(1,),
+)

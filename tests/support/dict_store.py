@@ -1,0 +1,229 @@
+"""A store that keeps everything in dictionaries: the least that passes the suite of all stores."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from tsim.errors import InputError, StoreError
+from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, ThreadState, TurnRow
+from tsim.store import Accepted, CurrentReads, Reader, Written
+from tsim.store.agreement import require
+from tsim.types import Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptThread:
+    version: int
+    epoch: int
+    counters: Counters
+    turns: Mapping[int, TurnRow] = field(default_factory=dict)
+    episodes: Mapping[int, EpisodeRow] = field(default_factory=dict)
+    clusters: Mapping[int, ClusterRow] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One state of a memory. It never changes, so a snapshot is a reference to it."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    threads: Mapping[str, KeptThread] = field(default_factory=dict)
+    clock: int = 0
+    scrub_due: bool = False
+
+    def written(self, name: str, changes: Changes, counters: Counters) -> "Kept":
+        now = self.clock + 1
+        nothing = KeptThread(version=now, epoch=now, counters=counters)
+        before = self.threads.get(name, nothing)
+        removing = bool(changes.removed_turns or changes.removed_episodes)
+        after = KeptThread(
+            version=now,
+            epoch=now if removing else before.epoch,
+            counters=counters,
+            turns=_merged(
+                before.turns, {row.turn.id: row for row in changes.turns}, changes.removed_turns
+            ),
+            episodes=_merged(
+                before.episodes, {row.id: row for row in changes.episodes}, changes.removed_episodes
+            ),
+            clusters=_merged(
+                before.clusters, {row.id: row for row in changes.clusters}, changes.removed_clusters
+            ),
+        )
+        return replace(
+            self,
+            threads={**self.threads, name: after},
+            clock=now,
+            scrub_due=self.scrub_due or removing,
+        )
+
+    def without(self, name: str) -> "Kept":
+        rest = {other: thread for other, thread in self.threads.items() if other != name}
+        return replace(self, threads=rest)
+
+
+def _merged(before, new, removed):
+    rows = {**before, **new}
+    return {number: rows[number] for number in sorted(rows) if number not in removed}
+
+
+class DictReader:
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    def settings(self) -> dict[str, str]:
+        return dict(sorted(self._kept.settings.items()))
+
+    def threads(self) -> list[str]:
+        return sorted(self._kept.threads)
+
+    def version(self, thread: str) -> tuple[int, int]:
+        found = self._kept.threads.get(thread)
+        return (found.version, found.epoch) if found else (0, 0)
+
+    def load(self, thread: str) -> ThreadState:
+        return self.load_since(thread, turn=0, episode=0)
+
+    def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
+        found = self._kept.threads.get(thread)
+        if found is None:
+            return EMPTY
+        rows = [row for number, row in found.turns.items() if number >= turn]
+        vectors = [row.vector for row in rows]
+        return ThreadState(
+            version=found.version,
+            epoch=found.epoch,
+            counters=found.counters,
+            turn_ids=[row.turn.id for row in rows],
+            turn_episodes=[row.episode for row in rows],
+            turn_vectors=np.array(vectors) if vectors else EMPTY.turn_vectors,
+            episodes=[row for number, row in found.episodes.items() if number >= episode],
+            clusters=list(found.clusters.values()),
+            open_turns=self.open_turns(thread),
+        )
+
+    def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
+        found: dict[int, list[Turn]] = {episode: [] for episode in episodes}
+        for episode, turn in self.all_turns(thread):
+            if episode in found:
+                found[episode].append(turn)
+        return found
+
+    def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
+        wanted = {*ids}
+        return [turn for _, turn in self.all_turns(thread) if turn.id in wanted]
+
+    def open_turns(self, thread: str) -> list[Turn]:
+        found = self._kept.threads.get(thread)
+        newest = found.episodes.get(found.counters.episode - 1) if found else None
+        if newest is None or newest.vector is not None:
+            return []
+        return self.episode_turns(thread, [newest.id])[newest.id]
+
+    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
+        found = self._kept.threads.get(thread)
+        for row in found.turns.values() if found else ():
+            if row.turn.id >= first:
+                yield row.episode, row.turn
+
+
+class Shelf:
+    """What outlives the stores that are opened on it."""
+
+    def __init__(self) -> None:
+        self.kept = Kept()
+        self.lock = threading.RLock()
+
+
+SHELVES: dict[Path, Shelf] = {}
+
+
+class DictStore(CurrentReads):
+    """Opened twice with the same path, it holds the same threads, as long as the process lives."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._shelf = SHELVES.setdefault(path, Shelf())
+        self.closed = False
+
+    @property
+    def location(self) -> str:
+        return f"dictionary {self._path.name}"
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        if self.closed:
+            raise StoreError(f"{self.location} is closed; open it again")
+        yield DictReader(self._shelf.kept)
+
+    def note(self, settings: Mapping[str, str]) -> None:
+        with self._shelf.lock:
+            kept = self._shelf.kept
+            self._shelf.kept = replace(kept, settings={**settings, **kept.settings})
+
+    def commit(
+        self,
+        thread: str,
+        changes: Changes,
+        counters: Counters,
+        *,
+        expected: int,
+        settings: Accepted,
+    ) -> tuple[int, int] | None:
+        with self._shelf.lock:
+            require(self.location, self._shelf.kept.settings, settings)
+            if self.version(thread)[0] != expected:
+                return None
+            self._shelf.kept = self._shelf.kept.written(thread, changes, counters)
+            return self.version(thread)
+
+    def add_threads(self, threads: Mapping[str, Written], *, settings: Accepted) -> None:
+        with self._shelf.lock:
+            kept = self._shelf.kept
+            require(self.location, kept.settings, settings)
+            for name, (changes, counters) in threads.items():
+                if name in kept.threads:
+                    raise InputError(f"{self.location} has thread {name!r} already")
+                kept = kept.written(name, changes, counters)
+            self._shelf.kept = kept
+
+    def replace_all(
+        self,
+        threads: Mapping[str, Written],
+        settings: Mapping[str, str],
+        *,
+        expected: Mapping[str, int],
+    ) -> bool:
+        with self._shelf.lock:
+            kept = self._shelf.kept
+            if {name: thread.version for name, thread in kept.threads.items()} != expected:
+                return False
+            kept = replace(kept, threads={}, settings=settings)
+            for name, (changes, counters) in threads.items():
+                kept = kept.written(name, changes, counters)
+            self._shelf.kept = kept
+            return True
+
+    def remove(self, thread: str) -> bool:
+        with self._shelf.lock:
+            there = thread in self._shelf.kept.threads
+            if there:
+                self._shelf.kept = replace(self._shelf.kept.without(thread), scrub_due=True)
+            return there
+
+    def scrub(self) -> bool:
+        with self._shelf.lock:
+            self._shelf.kept = replace(self._shelf.kept, scrub_due=False)
+            return True
+
+    def scrub_due(self) -> bool:
+        return self._shelf.kept.scrub_due
+
+    def check(self) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        self.closed = True
