@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -22,21 +21,6 @@ from scaleqa.report import figures_json, paper, tables, write_report
 from scaleqa.report.details import Texts, choose, verdict
 from scaleqa.report.groups import group, length_name, ordered, read_light
 from scaleqa.report.html import Cell, script_json, table
-from scaleqa.report.svg import (
-    KNOWN,
-    Bar,
-    Line,
-    Point,
-    Stack,
-    Track,
-    bars,
-    colours,
-    dots,
-    lines,
-    stacked,
-    standalone,
-    strip,
-)
 from scaleqa.report.words import finding, stand_ins, uneven
 from scaleqa.stats import wilson
 from scaleqa.systems.flat import FlatSystem
@@ -353,59 +337,6 @@ def test_the_papers_figures_stand_only_where_it_printed_them():
     assert paper.printed("tsim_official", "extractive/1", 16_000) is None
     assert paper.printed("tsim_official:k=3", "extractive/1", 128_000) is None
     assert paper.printed("full_context", "extractive/1", 32_000).accuracy == 57.8
-
-
-FIGURES = [
-    bars([Bar(label=NASTY, value=0.5, low=0.4, high=0.6, mark=0.7)], title=NASTY, description="d"),
-    bars([], title="t", description="d"),
-    dots([Bar(label="a", value=-0.2, low=-0.3, high=0.1)], title="t", description=NASTY),
-    lines(
-        [Line(label=NASTY, points=(Point(x=0, y=0.1, low=0, high=0.2), Point(x=1, y=0.5)))],
-        title="t", description="d", x_label=NASTY, ticks=[(0, "a"), (1, NASTY)],
-    ),
-    lines([Line(label="a", points=(Point(x=3, y=1),))], title="t", description="d", x_label="x",
-          ticks=[(3, "3")]),
-    stacked([Stack(label=NASTY, parts=(0.3, 0.7))], [(NASTY, "#000000"), ("b", "#ffffff")],
-            title="t", description="d"),
-    strip([Track(label=NASTY, places=(1, 2, 99))], length=100, divider=90, title="t",
-          description="d"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("figure", FIGURES)
-def test_figures_are_sound_xml_with_a_title_and_a_description(figure):
-    root = ET.fromstring(standalone(figure))
-    tags = [child.tag.rpartition("}")[2] for child in root]
-    assert tags[:2] == ["title", "desc"]
-    assert root.get("role") == "img"
-    assert "nan" not in figure
-    assert not any(element.tag.endswith(("script", "img")) for element in root.iter())
-
-
-def test_bars_are_as_long_as_their_values():
-    figure = bars([Bar(label="a", value=v) for v in (1.0, 0.5, 0.0)], title="t", description="d")
-    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', figure)]
-    assert widths[1] == pytest.approx(widths[0] / 2, abs=0.1)
-    assert widths[2] == 0
-
-
-def test_places_that_touch_are_drawn_as_one():
-    tracks = [Track(label="e", places=(500,)), Track(label="s", places=tuple(range(100, 300)))]
-    figure = strip(tracks, length=5000, title="t", description="d")
-    assert [path.count("M") for path in re.findall(r'<path d="([^"]*)"', figure)] == [1, 1, 1]
-
-
-def test_colours_are_stable_and_different_as_long_as_there_are_enough():
-    names = ["tsim_official", "standard_rag", "mine", "fixed_window:size=256"]
-    found = colours(names)
-    assert found == colours(names[::-1])
-    assert len({*found.values()}) == len(names)
-    assert (
-        found["tsim_official"]
-        == KNOWN["tsim_official"]
-        == colours(["tsim_official", "x", "y"])["tsim_official"]
-    )
-    assert len({*KNOWN.values()}) == len(KNOWN)
 
 
 def test_nothing_in_data_can_end_or_open_an_element():

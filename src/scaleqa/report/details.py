@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scaleqa.evaluate.rows import Row
+from scaleqa.pages.drawings import Track, colours, ink, strip
 from scaleqa.report.groups import Group, Key, Setting, key_of, rivals, setting_of
-from scaleqa.report.svg import Track, colours, ink, strip
 
 EVIDENCE = "evidence"
 EVIDENCE_COLOUR = "#d1495b"

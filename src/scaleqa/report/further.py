@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 
+from scaleqa.pages.drawings import Line, Point, lines
+from scaleqa.pages.forms import percent
 from scaleqa.report import tables
 from scaleqa.report.groups import Group, length_name
 from scaleqa.report.html import Cell, Cells, figure, paragraph, table
 from scaleqa.report.sections import Colours
 from scaleqa.report.signs import Signs
-from scaleqa.report.svg import Line, Point, lines, percent
 
 
 def exchanges(group: Group, found: Sequence[tables.Exchanges], colours: Colours) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from scaleqa.pages.drawings import colours
 from scaleqa.report import further, sections, tables
 from scaleqa.report.details import choose, data
 from scaleqa.report.groups import Group, group, read_light, read_whole, setting_of
 from scaleqa.report.html import script_json
-from scaleqa.report.svg import colours
 from scaleqa.report.words import finding, label
 
 DETAILS = 200

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from scaleqa.pages.drawings import Bar, Stack, bars, dots, stacked
+from scaleqa.pages.forms import percent
 from scaleqa.report import paper, tables
 from scaleqa.report.groups import Group
 from scaleqa.report.html import Cell, Cells, definitions, figure, paragraph, table
 from scaleqa.report.signs import Signs
-from scaleqa.report.svg import Bar, Stack, bars, dots, percent, stacked
 from scaleqa.report.words import described, finding, uneven
 
 AUDIT = (

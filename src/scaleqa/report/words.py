@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scaleqa.pages.forms import percent
 from scaleqa.report import paper
 from scaleqa.report.groups import Group, Setting, rivals
-from scaleqa.report.svg import percent
 from scaleqa.report.tables import Main, Paired
 
 

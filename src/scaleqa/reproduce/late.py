@@ -6,7 +6,7 @@ from typing import Any
 
 from scaleqa.evaluate import Diagnosis
 from scaleqa.packages.resume import NAMED, UNNAMED
-from scaleqa.report.svg import PALETTE, Bar, bars
+from scaleqa.pages.drawings import PALETTE, Bar, bars
 from scaleqa.reproduce.lab import Lab, Mix, Threads, length
 from scaleqa.reproduce.page import Column, Grid, Page, count, span, text
 from scaleqa.reproduce.table import INTERVAL, SYSTEM, Table, described, notes

@@ -5,10 +5,10 @@ from typing import Any
 
 from scaleqa.evaluate.metrics import score
 from scaleqa.evaluate.rows import Row
+from scaleqa.pages.drawings import Bar, bars, colours
 from scaleqa.records import DOMAINS
 from scaleqa.report import paper
 from scaleqa.report.paper import Printed
-from scaleqa.report.svg import Bar, bars, colours
 from scaleqa.reproduce import printed
 from scaleqa.reproduce.lab import Lab, Threads, length
 from scaleqa.reproduce.page import Column, Grid, Page, count, share, span, text

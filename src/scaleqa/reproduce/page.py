@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scaleqa.report.svg import standalone
+from scaleqa.pages.drawings import standalone
 
 Form = Callable[[Any], str]
 

@@ -7,7 +7,7 @@ from typing import Any
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row
 from scaleqa.packages import subset
-from scaleqa.report.svg import Bar, bars, colours
+from scaleqa.pages.drawings import Bar, bars, colours
 from scaleqa.reproduce import printed
 from scaleqa.reproduce.lab import ANSWER, SEED, Lab, Threads, length
 from scaleqa.reproduce.loops import figures

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 
 from scaleqa.errors import DataError
-from scaleqa.report.svg import Bar, Line, Point, bars, colours, lines
+from scaleqa.pages.drawings import Bar, Line, Point, bars, colours, lines
 from scaleqa.reproduce import printed
 from scaleqa.reproduce.lab import Lab, Threads, length
 from scaleqa.reproduce.page import Column, Grid, Page, count, fine, span

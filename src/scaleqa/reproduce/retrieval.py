@@ -5,7 +5,7 @@ from typing import Any
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Diagnosis
-from scaleqa.report.svg import Bar, Line, Point, bars, colours, lines
+from scaleqa.pages.drawings import Bar, Line, Point, bars, colours, lines
 from scaleqa.reproduce import printed
 from scaleqa.reproduce.lab import Lab, Threads, length
 from scaleqa.reproduce.page import Column, Grid, Page, count, span, text
