@@ -9,18 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from scaleqa import paper
 from scaleqa.backends import Said, open_backend
 from scaleqa.errors import DataError
 from scaleqa.evaluate import loop
 from scaleqa.evaluate.loop import LoopSettings, run_packages
 from scaleqa.evaluate.metrics import score
 from scaleqa.evaluate.rows import all_rows, read_rows
+from scaleqa.lengths import length_name
 from scaleqa.packages import build
+from scaleqa.pages.html import script_json, to_html
+from scaleqa.pages.page import Page, Section
+from scaleqa.pages.table import Column, Table
 from scaleqa.prompts import template
-from scaleqa.report import figures_json, paper, tables, write_report
+from scaleqa.report import figures_json, tables, write_report
 from scaleqa.report.details import Texts, choose, verdict
-from scaleqa.report.groups import group, length_name, ordered, read_light
-from scaleqa.report.html import Cell, script_json, table
+from scaleqa.report.groups import group, ordered, read_light
 from scaleqa.report.words import finding, stand_ins, uneven
 from scaleqa.stats import wilson
 from scaleqa.systems.flat import FlatSystem
@@ -309,43 +313,53 @@ def test_the_papers_figures_are_those_it_printed(shared):
                 found[block, system] = numbers
         return found
 
+    def percent(share):
+        return round(100 * share, 1)
+
     def ours(table_, numbers):
         return {(b, s): numbers(line) for b, block in table_.items() for s, line in block.items()}
 
     assert printed("tab:cross-backend-metrics") == ours(
-        paper.MAIN, lambda p: [p.accuracy, p.hit, p.rationale, p.tokens, p.seconds]
+        paper.MAIN.lines,
+        lambda p: [percent(p.accuracy), percent(p.hit), p.rationale, p.tokens, p.seconds],
     )
-    accuracies = ours(paper.MAIN, lambda p: p.accuracy)
+    accuracies = ours(paper.MAIN.lines, lambda p: percent(p.accuracy))
     audit = printed("tab:backend-output-audit")
-    assert {key: line[1:] for key, line in audit.items()} == ours(paper.AUDIT, list)
+    assert {key: line[1:] for key, line in audit.items()} == ours(
+        paper.AUDIT.lines, lambda line: [percent(value) for value in line]
+    )
     assert all(line[0] == accuracies[key] for key, line in audit.items())
-    for target, line in paper.FULL_CONTEXT.items():
-        want = rf"{target // 1000}k & {line.hit:.2f} & {line.accuracy} & "
+    for target, line in paper.FULL_CONTEXT.lines.items():
+        want = rf"{target // 1000}k & {100 * line.hit:.2f} & {percent(line.accuracy)} & "
         want_after = f"{line.seconds:.2f} & {line.tokens:,}"
         assert any(want in one and want_after in one for one in text.splitlines())
 
 
 def test_the_papers_figures_stand_only_where_it_printed_them():
     assert (
-        paper.printed("tsim_official", "extractive/1", 128_000)
-        == paper.MAIN["GPT-4o-mini"]["tsim_official"]
+        paper.scores("tsim_official", "extractive/1", 128_000)
+        == paper.MAIN.lines["GPT-4o-mini"]["tsim_official"]
     )
     assert (
-        paper.printed("tsim_official", "gemma2:9b@u", 128_000)
-        == paper.MAIN["Gemma2:9b"]["tsim_official"]
+        paper.scores("tsim_official", "gemma2:9b@u", 128_000)
+        == paper.MAIN.lines["Gemma2:9b"]["tsim_official"]
     )
-    assert paper.printed("tsim_official", "extractive/1", 16_000) is None
-    assert paper.printed("tsim_official:k=3", "extractive/1", 128_000) is None
-    assert paper.printed("full_context", "extractive/1", 32_000).accuracy == 57.8
+    assert paper.scores("tsim_official", "extractive/1", 16_000) is None
+    assert paper.scores("tsim_official:k=3", "extractive/1", 128_000) is None
+    assert paper.scores("full_context", "extractive/1", 32_000).accuracy == 0.578
 
 
 def test_nothing_in_data_can_end_or_open_an_element():
     text = script_json({"q": NASTY})
     assert json.loads(text) == {"q": NASTY}
     assert not {"<", ">", "&", "\u2028"} & {*text}
-    cell = table(NASTY, [(NASTY, NASTY)], [[Cell(text=NASTY, below=NASTY)]])
-    assert "<script" not in cell
-    assert "<img" not in cell
+    below = Column(key="b", head=NASTY, form=str)
+    column = Column(key="a", head=NASTY, signs=NASTY, form=str, below=(below,))
+    table = Table(title=NASTY, columns=(column,), rows=({"a": NASTY, "b": NASTY},))
+    page = to_html(Page(title=NASTY, sections=(Section(name="x", title=NASTY, blocks=(table,)),)))
+    assert page.count("&lt;script") == 9
+    assert "<script" not in page
+    assert "<img" not in page
 
 
 @pytest.fixture

@@ -1,20 +1,22 @@
-"""The report: one HTML file that needs nothing but itself."""
+"""The report: which figures, in which order, with which words."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from scaleqa.pages.drawings import colours
+from scaleqa.pages.html import to_html
+from scaleqa.pages.page import Page, Paragraph, Section, Variant
 from scaleqa.report import further, sections, tables
+from scaleqa.report.answers import NO_MODEL, answers_count, evidence_only
+from scaleqa.report.columns import Blocks
+from scaleqa.report.comparison import comparison
 from scaleqa.report.details import choose, data
 from scaleqa.report.groups import Group, group, read_light, read_whole, setting_of
-from scaleqa.report.html import script_json
 from scaleqa.report.words import finding, label
 
+TITLE = "SCALE-QA report"
 DETAILS = 200
 
 
@@ -47,27 +49,19 @@ def figures(one: Group) -> Figures:
 def figures_json(runs: Path) -> dict[str, Any]:
     """Computes the figures of all settings for programs.
 
+    Where no model answered, nothing is said about answers.
+
     Raises:
         DataError: There are no rows, or they cannot be told apart.
     """
     groups = group(read_light(runs))
-    settings = []
-    for one in groups:
-        found = figures(one)
-        known = {**asdict(one.setting), "questions": one.questions, "packages": one.packages}
-        settings.append(
-            {
-                "setting": known,
-                "finding": finding(one, found.main, found.paired),
-                "main": [asdict(line) for line in found.main],
-                "paired": [asdict(line) for line in found.paired],
-                "exchanges": [asdict(line) for line in found.exchanges],
-                "domains": _cells(found.domains),
-                "stress": _cells(found.stress),
-                "costs": [asdict(line) for line in found.costs],
-            }
-        )
-    return {"settings": settings, "scaling": [asdict(one) for one in tables.scaling(groups)]}
+    return {
+        "settings": [_figures_json(one) for one in groups],
+        "scaling": [
+            asdict(one) if answers_count(one.setting) else evidence_only(asdict(one))
+            for one in tables.scaling(groups)
+        ],
+    }
 
 
 def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
@@ -86,85 +80,92 @@ def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
     wanted = set(chosen)
     whole = read_whole(runs, lambda row: (setting_of(row), row["id"]) in wanted)
     found = [figures(one) for one in groups]
-    payload = data(groups, whole, chosen)
+    names = [label(one.setting, one.questions) for one in groups]
+    payload = {
+        **data(groups, whole, chosen),
+        "settings": names,
+        "answered": [answers_count(one.setting) for one in groups],
+    }
+    text = to_html(
+        report_page(found),
+        "report.html",
+        settings=names,
+        shown=_shown(len(chosen), len(payload["questions"])),
+        data=payload,
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f"{out.name}.part")
-    part.write_text(_page(found, payload, len(chosen)), encoding="utf-8", newline="\n")
+    part.write_text(text, encoding="utf-8", newline="\n")
     part.replace(out)
     return finding(groups[0], found[0].main, found[0].paired)
 
 
-def _page(found: Sequence[Figures], payload: dict[str, Any], detailed: int) -> str:
-    names = [label(one.group.setting, one.group.questions) for one in found]
-    parts = list(_parts(found, names))
-    place = resources.files("scaleqa.report")
-    template = Template((place / "page.html").read_text("utf-8"))
-    return template.substitute(
-        style=(place / "page.css").read_text("utf-8"),
-        script=(place / "page.js").read_text("utf-8"),
-        contents="".join(
-            f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title, _ in parts
-        )
-        + '<li><a href="#questions">Questions</a></li>',
-        chooser=_chooser(names),
-        sections="".join(
-            f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">'
-            f"{escape(title)}</h2>{body}</section>"
-            for name, title, body in parts
-        ),
-        shown=_shown(detailed, len(payload["questions"])),
-        data=script_json({**payload, "settings": names}),
-    )
+def report_page(found: Sequence[Figures]) -> Page:
+    """Puts the figures of all settings in order."""
+    return Page(title=TITLE, sections=tuple(_sections(found)))
 
 
-def _parts(found: Sequence[Figures], names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def _sections(found: Sequence[Figures]) -> Iterator[Section]:
     palette = colours({name for one in found for name in one.group.systems})
-
-    def each(write: Callable[[Figures], str]) -> str:
-        if len(found) == 1:
-            return write(found[0])
-        return "".join(
-            f'<div class="setting" data-setting="{number}"><h3>{escape(name)}</h3>'
-            f"{write(one)}</div>"
-            for number, (name, one) in enumerate(zip(names, found, strict=True))
-        )
-
-    yield (
-        "run",
-        "What was run and what it shows",
-        each(lambda f: sections.headline(f.group, f.main, f.paired)),
-    )
-    yield (
-        "comparison",
-        "Main comparison",
-        each(lambda f: sections.comparison(f.group, f.main, palette)),
-    )
-    yield (
-        "paired",
-        "Paired differences",
-        each(lambda f: sections.differences(f.group, f.paired, palette)),
-    )
-    yield "audit", "Hit and correctness", each(lambda f: sections.audit(f.group, f.main, palette))
-    yield (
-        "exchanges",
-        "Earlier exchanges",
-        each(lambda f: further.exchanges(f.group, f.exchanges, palette)),
-    )
-    yield "domains", "By domain", each(lambda f: further.breakdown(f.group, "domain", f.domains))
-    yield "stress", "By stress", each(lambda f: further.breakdown(f.group, "stress", f.stress))
+    writers: tuple[tuple[str, str, Callable[[Figures], Blocks]], ...] = (
+        ("run", "What was run and what it shows",
+         lambda f: sections.headline(f.group, f.main, f.paired)),
+        ("comparison", "Main comparison", lambda f: comparison(f.group, f.main, palette)),
+        ("paired", "Paired differences",
+         lambda f: sections.differences(f.group, f.paired, palette)),
+        ("audit", "Hit and correctness", lambda f: sections.audit(f.group, f.main, palette)),
+        ("exchanges", "Earlier exchanges",
+         lambda f: further.exchanges(f.group, f.exchanges, palette)),
+        ("domains", "By domain", lambda f: further.breakdown(f.group, "domain", f.domains)),
+        ("stress", "By stress", lambda f: further.breakdown(f.group, "stress", f.stress)),
+    )  # fmt: skip
+    for name, title, write in writers:
+        yield from _section(name, title, found, write)
     lengths = tables.scaling([one.group for one in found])
     if lengths:
-        yield "scaling", "By length", further.scaling(lengths, palette)
-    yield "costs", "Tokens, times, cost", each(lambda f: further.costs(f.group, f.costs, palette))
-
-
-def _chooser(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return ""
-    options = "".join(
-        f'<option value="{number}">{escape(name)}</option>' for number, name in enumerate(names)
+        blocks = further.scaling(lengths, palette)
+        yield Section(name="scaling", title="By length", blocks=blocks)
+    yield from _section(
+        "costs", "Tokens, times, cost", found, lambda f: further.costs(f.group, f.costs, palette)
     )
-    return f'<label class="chooser">Setting <select id="setting">{options}</select></label>'
+
+
+def _section(
+    name: str, title: str, found: Sequence[Figures], write: Callable[[Figures], Blocks]
+) -> Iterator[Section]:
+    """A section about each setting; none where there is nothing to say about any."""
+    written = [write(one) for one in found]
+    if len(found) == 1:
+        blocks = written[0]
+    elif any(written):
+        blocks = tuple(
+            Variant(
+                title=label(one.group.setting, one.group.questions),
+                blocks=some or (Paragraph(text=NO_MODEL),),
+            )
+            for one, some in zip(found, written, strict=True)
+        )
+    else:
+        blocks = ()
+    if blocks:
+        yield Section(name=name, title=title, blocks=blocks)
+
+
+def _figures_json(one: Group) -> dict[str, Any]:
+    found = figures(one)
+    told = {
+        "main": [asdict(line) for line in found.main],
+        "paired": [asdict(line) for line in found.paired],
+        "exchanges": [asdict(line) for line in found.exchanges],
+        "domains": _cells(found.domains),
+        "stress": _cells(found.stress),
+        "costs": [asdict(line) for line in found.costs],
+    }
+    return {
+        "setting": {**asdict(one.setting), "questions": one.questions, "packages": one.packages},
+        "finding": finding(one, found.main, found.paired),
+        **(told if answers_count(one.setting) else evidence_only(told)),
+    }
 
 
 def _shown(detailed: int, questions: int) -> str:

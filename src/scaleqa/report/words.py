@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scaleqa import paper
 from scaleqa.pages.forms import percent
-from scaleqa.report import paper
+from scaleqa.report.answers import answers_count
 from scaleqa.report.groups import Group, Setting, rivals
 from scaleqa.report.tables import Main, Paired
 
@@ -33,12 +34,12 @@ def stand_ins(setting: Setting) -> list[StandIn]:
 
 def _reader(setting: Setting) -> list[StandIn]:
     model = setting.backend.partition("@")[0]
-    if setting.backend.startswith("extractive"):
+    if not answers_count(setting):
         short = f"extractive reader, no model, instead of {paper.DEFAULT}"
         long = (
-            "Answers come from an extractive reader that matches words and is no model; it stands "
-            f"in for the paper's {paper.DEFAULT}. It shows that the loop runs and says little "
-            "about a memory. Its answers are also what is written back."
+            "No model answered: an extractive reader, which matches words, stands in for the "
+            f"paper's {paper.DEFAULT}, so nothing is said about answers. What it said is written "
+            "back."
         )
     elif paper.is_block(model):
         return []
@@ -50,7 +51,7 @@ def _reader(setting: Setting) -> list[StandIn]:
 
 def _embedder(setting: Setting) -> list[StandIn]:
     name = (setting.embedder or "an embedder the rows do not name").partition("@")[0]
-    if paper.EMBEDDER in name:
+    if paper.LARGE in name:
         return []
     short = f"{name} instead of BGE-large"
     long = f"Embeddings come from {name}, standing in for the paper's BGE-large."
@@ -66,10 +67,8 @@ def label(setting: Setting, questions: int) -> str:
 def described(group: Group) -> list[tuple[str, str]]:
     """Lists what was run."""
     one = group.setting
-    names = ", ".join(group.packages[:6]) + (", …" if len(group.packages) > 6 else "")
     return [
         ("Setting", label(one, group.questions)),
-        ("Packages", f"{len(group.packages)}: {names}"),
         ("Systems", ", ".join(group.systems)),
         ("Backend", one.backend),
         ("Embedder", one.embedder or "the rows do not say"),
@@ -96,9 +95,9 @@ def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str
 
     The measure is CL hit where no model answers, and strict accuracy where one does.
     """
-    extractive = group.setting.backend.startswith("extractive")
-    measure = "hit" if extractive else "correct"
-    does = "shows all evidence for" if extractive else "answers rightly"
+    answered = answers_count(group.setting)
+    measure = "correct" if answered else "hit"
+    does = "answers rightly" if answered else "shows all evidence for"
     first, *_ = table
     start = (
         f"{first.system} {does} {percent(_value(first, measure))} of {first.scores.questions:,} "

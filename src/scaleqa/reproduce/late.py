@@ -5,11 +5,21 @@ from dataclasses import replace
 from typing import Any
 
 from scaleqa.evaluate import Diagnosis
+from scaleqa.lengths import length
 from scaleqa.packages.resume import NAMED, UNNAMED
 from scaleqa.pages.drawings import PALETTE, Bar, bars
-from scaleqa.reproduce.lab import Lab, Mix, Threads, length
-from scaleqa.reproduce.page import Column, Grid, Page, count, span, text
-from scaleqa.reproduce.table import INTERVAL, SYSTEM, Table, described, notes
+from scaleqa.pages.forms import count, signed, text
+from scaleqa.pages.page import Page
+from scaleqa.pages.table import Column, Table, interval
+from scaleqa.reproduce.lab import Lab, Mix, Threads
+from scaleqa.reproduce.reproduction import (
+    INTERVAL,
+    SYSTEM,
+    Reproduction,
+    described,
+    notes,
+    page,
+)
 from scaleqa.stats import mcnemar, paired_bootstrap, wilson
 from scaleqa.systems import with_budget
 from scaleqa.systems.tsim import PARTS
@@ -30,7 +40,7 @@ SLOW = ("tuned_hybrid", "perfect_episodes")
 HELD = ("tsim_official", OURS, "hybrid_rrf", "tuned_hybrid")
 
 
-def late(lab: Lab, table: Table) -> Page:
+def late(lab: Lab, table: Reproduction) -> Page:
     """Systems at the same budget by setting; our method less each of its parts; sequels."""
     settings: list[tuple[int, Mix]] = [(target, "blocks") for target in table.targets]
     settings.append((min(table.targets), BRAID))
@@ -54,21 +64,21 @@ def late(lab: Lab, table: Table) -> Page:
             for part in _parts(mix):
                 less = lab.retrieve(f"{OURS}:budget={BUDGETS[mix]},off={part}", threads)
                 parts.append({"where": where, "off": part, **_row(threads, less, ours)})
-    grids = [
-        Grid(columns=(WHERE, SYSTEM, *COLUMNS), rows=tuple(rows)),
-        Grid(
+    tables = [
+        Table(columns=(WHERE, SYSTEM, *COLUMNS), rows=tuple(rows)),
+        Table(
             title="Without one part",
             columns=(WHERE, Column(key="off", head="without", form=text), *COLUMNS),
             rows=tuple(parts),
         ),
     ]
     if resuming:
-        grid, more, threads = _resumed(lab, table, resuming)
-        grids.append(grid)
+        asked, more, threads = _resumed(lab, table, resuming)
+        tables.append(asked)
         drawn += more
         used.append(threads)
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(
             table.about,
             "In context: the context holds every evidence turn. Constants were chosen on split s1 "
@@ -76,7 +86,7 @@ def late(lab: Lab, table: Table) -> Page:
             "system's, paired by question.",
             " ".join(described(lab, [threads]) for threads in used),
         ),
-        grids=tuple(grids),
+        tables=tables,
         notes=(
             *notes(lab, table),
             INTERVAL,
@@ -86,18 +96,19 @@ def late(lab: Lab, table: Table) -> Page:
         drawing=bars(
             drawn, title=table.title, description="All evidence in context, Wilson intervals."
         ),
+        used=used,
     )
 
 
 WHERE = Column(key="where", head="threads", form=text)
 COLUMNS = (
     Column(key="in_context", head="in context"),
-    Column(key="interval", head="95 %", form=span),
+    interval("interval"),
     Column(key="s1", head="s1"),
     Column(key="s2", head="s2"),
     Column(key="context_tokens", head="context tokens", form=count),
-    Column(key="difference", head="ours less this", form=lambda value: f"{value:+.3f}"),
-    Column(key="difference_interval", head="95 %", form=span),
+    Column(key="difference", head="ours less this", form=signed),
+    interval("difference_interval"),
     Column(key="mcnemar_p", head="McNemar p", form=lambda value: f"{value:.1g}"),
 )
 KINDS = {NAMED: "named", UNNAMED: "unnamed"}
@@ -114,14 +125,14 @@ def _parts(mix: Mix) -> list[str]:
     return [part for part in PARTS if part not in idle]
 
 
-def _resuming(table: Table) -> list[str]:
+def _resuming(table: Reproduction) -> list[str]:
     """The systems for topics that resume: ours, ours without the part for it, the table's."""
     ours = f"{OURS}:budget={RESUMED}"
     rest = _specs(table, min(table.targets), RESUMED)
     return [*dict.fromkeys((ours, f"{ours},off={REENTRY}", *rest))]
 
 
-def _resumed(lab: Lab, table: Table, specs: list[str]) -> tuple[Grid, list[Bar], Threads]:
+def _resumed(lab: Lab, table: Reproduction, specs: list[str]) -> tuple[Table, list[Bar], Threads]:
     """Measures systems on the questions that have a sequel."""
     threads = _with_sequel(lab.threads(min(table.targets), sequels=True))
     where = f"{length(threads.target)}, resumed"
@@ -136,7 +147,7 @@ def _resumed(lab: Lab, table: Table, specs: list[str]) -> tuple[Grid, list[Bar],
     every, *others = COLUMNS
     columns = (WHERE, SYSTEM, *named, replace(every, head="all"), *others)
     drawn = [_bar("resumed", spec, one) for spec, one in found.items()]
-    return Grid(title="Topics that resume", columns=columns, rows=tuple(rows)), drawn, threads
+    return Table(title="Topics that resume", columns=columns, rows=tuple(rows)), drawn, threads
 
 
 def _with_sequel(threads: Threads) -> Threads:
@@ -152,7 +163,7 @@ def _with_sequel(threads: Threads) -> Threads:
     )
 
 
-def _specs(table: Table, target: int, budget: int) -> Iterator[str]:
+def _specs(table: Reproduction, target: int, budget: int) -> Iterator[str]:
     """Gives each system a budget, in its own words."""
     for system in table.systems:
         name, _, rest = system.partition(":")

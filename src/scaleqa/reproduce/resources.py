@@ -4,12 +4,29 @@ import math
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
+from scaleqa import paper
 from scaleqa.errors import DataError
+from scaleqa.lengths import length
 from scaleqa.pages.drawings import Bar, Line, Point, bars, colours, lines
-from scaleqa.reproduce import printed
-from scaleqa.reproduce.lab import Lab, Threads, length
-from scaleqa.reproduce.page import Column, Grid, Page, count, fine, span
+from scaleqa.pages.forms import count, fine
+from scaleqa.pages.page import Page
+from scaleqa.pages.table import Column, Table, interval
+from scaleqa.reproduce.lab import Lab, Threads
+from scaleqa.reproduce.reproduction import (
+    INTERVAL,
+    LENGTH,
+    SYSTEM,
+    Reproduction,
+    combinations,
+    described,
+    label_of,
+    lengths,
+    notes,
+    page,
+)
 from scaleqa.reproduce.retrieval import (
     CONTEXT,
     PAPER_RECALL,
@@ -18,18 +35,6 @@ from scaleqa.reproduce.retrieval import (
     WHAT,
     recall_row,
 )
-from scaleqa.reproduce.table import (
-    FULL,
-    INTERVAL,
-    LENGTH,
-    SYSTEM,
-    Table,
-    combinations,
-    described,
-    label_of,
-    lengths,
-    notes,
-)
 from scaleqa.stats import wilson
 
 QUESTIONS = Column(key="questions", head="questions", form=count)
@@ -37,7 +42,7 @@ QUESTIONS = Column(key="questions", head="questions", form=count)
 AT_A_MILLION = 400
 
 
-def scaling(lab: Lab, table: Table) -> Page:
+def scaling(lab: Lab, table: Reproduction) -> Page:
     """Recall and context by length."""
     used, missing = _lengths_possible(lab, table.targets)
     lab.expect(len(used) * len(table.systems))
@@ -49,7 +54,7 @@ def scaling(lab: Lab, table: Table) -> Page:
             found = lab.retrieve(system, threads)
             hits = sum(result.in_context for result in found.results)
             low, high = wilson(hits, found.questions)
-            mark = printed.recall(system, identity, threads.target)
+            mark = paper.recall(system, identity, threads.target)
             rows.append({
                 **recall_row(threads, found), "context_interval": (low, high), "paper_recall": mark,
                 "threads": len(threads.packages),
@@ -58,16 +63,16 @@ def scaling(lab: Lab, table: Table) -> Page:
             x = math.log2(threads.target) if threads.target else _left_of(used)
             points[system].append(Point(x=x, y=hits / found.questions, low=low, high=high))
     columns = (
-        LENGTH, Column(key="threads", head="threads", form=count),
-        Column(key="thread_tokens", head="tokens a thread", form=count), QUESTIONS, SYSTEM, *RECALL,
-        CONTEXT, Column(key="context_interval", head="95 %", form=span), TOKENS, PAPER_RECALL,
+        LENGTH, SYSTEM, Column(key="threads", head="threads", form=count),
+        Column(key="thread_tokens", head="tokens per thread", form=count), QUESTIONS, *RECALL,
+        CONTEXT, interval("context_interval"), TOKENS, PAPER_RECALL,
     )  # fmt: skip
     ticks = [(math.log2(t.target) if t.target else _left_of(used), length(t.target)) for t in used]
     shades = colours([system.partition(":")[0] for system in table.systems])
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(table.about, WHAT, described(lab, used)),
-        grids=(Grid(columns=columns, rows=tuple(rows)),),
+        tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
             *(f"Left out: {length(target)}. {why[0].upper()}{why[1:]}." for target, why in missing),
             "Length 0 is the truth without noise: one thread of all dialogues, longer than 16k.",
@@ -85,14 +90,15 @@ def scaling(lab: Lab, table: Table) -> Page:
                 for system, some in points.items()
             ],
             title=table.title,
-            description="All evidence in context by length of thread, one line a system.",
+            description="All evidence in context by length of thread, one line per system.",
             x_label="tokens of the thread",
             ticks=ticks,
         ),
+        used=used,
     )
 
 
-def cost(lab: Lab, table: Table) -> Page:
+def cost(lab: Lab, table: Reproduction) -> Page:
     """What systems keep, and how long they take."""
     rows, shown, used = [], [], []
     dimension = lab.embedder().dimension
@@ -106,7 +112,7 @@ def cost(lab: Lab, table: Table) -> Page:
             "p50_ms": found.retrieve_p50_ms, "p95_ms": found.retrieve_p95_ms,
             "llm_calls": found.llm_calls / many,
         }  # fmt: skip
-        rows.append({**row, **(printed.COST.get(system, {}) if threads.target == FULL else {})})
+        rows.append({**row, **_paper_cost(system, threads.target)})
         name = system.partition(":")[0]
         shown.append(
             Bar(
@@ -127,15 +133,15 @@ def cost(lab: Lab, table: Table) -> Page:
         Column(key="llm_calls", head="LLM calls", form=count),
         *(Column(key=f"paper_{key}", head=f"paper {head}", form=form) for key, head, form in both),
     )  # fmt: skip
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(
             table.about,
             "Vectors, megabytes and calls are of one thread, on average. Megabytes are those of "
             "32-bit vectors alone. Text ×: words of all indexed texts over words of the thread.",
             described(lab, used),
         ),
-        grids=(Grid(columns=columns, rows=tuple(rows)),),
+        tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
             "Every text was embedded anew, none taken from the cache. Times are of this machine: "
             f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}.",
@@ -151,7 +157,13 @@ def cost(lab: Lab, table: Table) -> Page:
             most=max(bar.value for bar in shown) or 1.0,
             form=lambda value: f"{value:.1f} ms",
         ),
+        used=used,
     )
+
+
+def _paper_cost(system: str, target: int) -> dict[str, Any]:
+    line = paper.COST.lines.get(system) if target == paper.TARGET else None
+    return {f"paper_{key}": value for key, value in asdict(line).items()} if line else {}
 
 
 def _lengths_possible(

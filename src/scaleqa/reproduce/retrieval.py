@@ -3,23 +3,26 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scaleqa import paper
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Diagnosis
+from scaleqa.lengths import length
 from scaleqa.pages.drawings import Bar, Line, Point, bars, colours, lines
-from scaleqa.reproduce import printed
-from scaleqa.reproduce.lab import Lab, Threads, length
-from scaleqa.reproduce.page import Column, Grid, Page, count, span, text
-from scaleqa.reproduce.table import (
-    FULL,
+from scaleqa.pages.forms import count, signed, text
+from scaleqa.pages.page import Page
+from scaleqa.pages.table import Column, Table, interval
+from scaleqa.reproduce.lab import Lab, Threads
+from scaleqa.reproduce.reproduction import (
     INTERVAL,
     LENGTH,
     SYSTEM,
-    Table,
+    Reproduction,
     combinations,
     described,
     label_of,
     lengths,
     notes,
+    page,
 )
 from scaleqa.stats import paired_bootstrap, wilson
 from tsim import environment, weights
@@ -27,7 +30,7 @@ from tsim.embed.models import KNOWN
 
 RECALL = (
     Column(key="recall_at_5", head="recall@5"),
-    Column(key="recall_interval", head="95 %", form=span),
+    interval("recall_interval"),
 )
 PAPER_RECALL = Column(key="paper_recall", head="paper recall@5")
 CONTEXT = Column(key="in_context", head="in context")
@@ -38,7 +41,7 @@ WHAT = (
 )
 
 
-def episodes(lab: Lab, table: Table) -> Page:
+def episodes(lab: Lab, table: Reproduction) -> Page:
     """How well units of each kind hold the evidence, together and each."""
     identity = lab.embedder().identity
     rows, shown, used = [], [], []
@@ -51,21 +54,21 @@ def episodes(lab: Lab, table: Table) -> Page:
     columns = (
         *lengths(table), SYSTEM, *RECALL, CONTEXT,
         Column(key="together", head="co-containment"),
-        Column(key="together_interval", head="95 %", form=span),
+        interval("together_interval"),
         Column(key="together_questions", head="of questions", form=count),
         TOKENS,
         Column(key="paper_recall_large", head="paper recall@5, BGE-large"),
         Column(key="paper_recall_small", head="MiniLM"),
         Column(key="paper_together", head="paper co-containment"),
     )  # fmt: skip
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(
             table.about,
             f"{WHAT} Co-containment: one unit holds all, on questions with several evidence turns.",
             described(lab, used),
         ),
-        grids=(Grid(columns=columns, rows=tuple(rows)),),
+        tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
             *notes(lab, table),
             "perfect_episodes is no memory: it is told where every dialogue begins and ends. It "
@@ -74,10 +77,11 @@ def episodes(lab: Lab, table: Table) -> Page:
             INTERVAL,
         ),
         drawing=_recall_bars(table, shown),
+        used=used,
     )
 
 
-def views(lab: Lab, table: Table) -> Page:
+def views(lab: Lab, table: Reproduction) -> Page:
     """Which views lead to an episode with evidence."""
     rows, shown, used = [], [], []
     for threads, system in combinations(lab, table):
@@ -86,34 +90,34 @@ def views(lab: Lab, table: Table) -> Page:
             raise DataError(f"{system} has no views; tsim_official has, with its episodes")
         for view in sorted(found.view_hit_rates):
             hits = sum(result.views.get(view, False) for result in found.results)
-            interval = wilson(hits, found.questions)
+            held = wilson(hits, found.questions)
             mark = (
-                printed.VIEWS.get(view)
-                if threads.target == FULL and system == "tsim_official"
+                paper.VIEWS.lines.get(view)
+                if threads.target == paper.TARGET and system == "tsim_official"
                 else None
             )
             rows.append({
                 "length": length(threads.target), "system": system, "view": view,
-                "hit_rate": hits / found.questions, "interval": interval, "paper": mark,
+                "hit_rate": hits / found.questions, "interval": held, "paper": mark,
             })  # fmt: skip
             label = label_of(threads, table, view)
-            shown.append(Bar(label=label, value=hits / found.questions, low=interval.low,
-                             high=interval.high, mark=mark))  # fmt: skip
+            shown.append(Bar(label=label, value=hits / found.questions, low=held.low,
+                             high=held.high, mark=mark))  # fmt: skip
         used.append(threads)
     columns = (
         *lengths(table), SYSTEM, Column(key="view", head="view", form=text),
-        Column(key="hit_rate", head="hit rate"), Column(key="interval", head="95 %", form=span),
+        Column(key="hit_rate", head="hit rate"), interval("interval"),
         Column(key="paper", head="paper, BGE-large"),
     )  # fmt: skip
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(
             table.about,
             "A view hits if something it returns at its depth (28 turns, 20 summaries, 2 clusters) "
             "leads to an episode that holds an evidence turn.",
             described(lab, used),
         ),
-        grids=(Grid(columns=columns, rows=tuple(rows)),),
+        tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(*notes(lab, table), INTERVAL),
         drawing=bars(
             shown,
@@ -121,10 +125,11 @@ def views(lab: Lab, table: Table) -> Page:
             description="Share of questions for which each view leads to evidence.",
             mark_name="the paper's, with BGE-large",
         ),
+        used=used,
     )
 
 
-def theta(lab: Lab, table: Table) -> Page:
+def theta(lab: Lab, table: Reproduction) -> Page:
     """Recall by the similarity below which an episode is cut."""
     rows, gaps, drawn, used = [], [], [], []
     found: dict[tuple[int, float], Diagnosis] = {}
@@ -146,34 +151,36 @@ def theta(lab: Lab, table: Table) -> Page:
     columns = (LENGTH, Column(key="theta", head="θ", form=lambda v: f"{v:.2f}"), *RECALL, TOKENS)
     difference = (
         LENGTH,
-        Column(key="difference", head="recall@5, θ .66 less .70", form=lambda v: f"{v:+.3f}"),
-        Column(key="interval", head="95 % (paired bootstrap)", form=span),
-        Column(key="paper_interval", head="paper 95 %, 600 questions", form=span),
+        Column(key="difference", head="recall@5, θ .66 less .70", form=signed),
+        interval("interval", head="95 % (paired bootstrap)"),
+        interval("paper_interval", head="paper 95 %, 600 questions"),
     )
-    grids = [Grid(columns=columns, rows=tuple(rows))]
+    tables = [Table(columns=columns, rows=tuple(rows))]
     if gaps:
-        grids.append(Grid(title="Around the paper's setting", columns=difference, rows=tuple(gaps)))
+        title = "Around the paper's setting"
+        tables.append(Table(title=title, columns=difference, rows=tuple(gaps)))
     ticks = sorted({key for _, key in found})
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(
             table.about,
             "The paper's own figure gives no numbers but the intervals below.",
             described(lab, used),
         ),
-        grids=tuple(grids),
+        tables=tables,
         notes=(*notes(lab, table), INTERVAL),
         drawing=lines(
             drawn,
             title=table.title,
-            description="All-evidence recall@5 by theta, one line a length, Wilson intervals.",
+            description="All-evidence recall@5 by theta, one line per length, Wilson intervals.",
             x_label="θ",
             ticks=[(key, f"{key:.2f}") for key in ticks],
         ),
+        used=used,
     )
 
 
-def embedders(lab: Lab, table: Table) -> Page:
+def embedders(lab: Lab, table: Reproduction) -> Page:
     """Recall by embedding model, of those that are here."""
     models, absent = _available(table.models)
     lab.expect(len(models) * len(table.systems) * len(table.targets))
@@ -185,7 +192,7 @@ def embedders(lab: Lab, table: Table) -> Page:
             identity = lab.embedder(model).identity
             for system in table.systems:
                 found = lab.retrieve(system, threads, model=model)
-                mark = printed.recall(system, identity, target)
+                mark = paper.recall(system, identity, target)
                 name = identity.partition("@")[0]
                 rows.append({**recall_row(threads, found), "embedder": name, "paper_recall": mark})
                 shown.append(_bar(threads, found, table, mark, name))
@@ -193,16 +200,17 @@ def embedders(lab: Lab, table: Table) -> Page:
         *lengths(table), SYSTEM, Column(key="embedder", head="embedder", form=text), *RECALL,
         CONTEXT, TOKENS, PAPER_RECALL,
     )  # fmt: skip
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(table.about, WHAT, described(lab, used)),
-        grids=(Grid(columns=columns, rows=tuple(rows)),),
+        tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
             *(f"Not here, so not measured: {name}. To fetch it: `{how}`." for name, how in absent),
             *notes(lab, table, embedder=False),
             INTERVAL,
         ),
         drawing=_recall_bars(table, shown),
+        used=used,
     )
 
 
@@ -231,18 +239,16 @@ def _together(found: Diagnosis) -> dict[str, Any]:
 
 
 def _beside(system: str, identity: str, target: int) -> dict[str, Any]:
-    if target != FULL:
-        return {}
     return {
-        "paper_recall": printed.recall(system, identity, target),
-        "paper_recall_large": printed.RECALL[printed.LARGE].get(system),
-        "paper_recall_small": printed.RECALL[printed.SMALL].get(system),
-        "paper_together": printed.TOGETHER.get(system),
+        "paper_recall": paper.recall(system, identity, target),
+        "paper_recall_large": paper.recall(system, paper.LARGE, target),
+        "paper_recall_small": paper.recall(system, paper.SMALL, target),
+        "paper_together": paper.together(system, target),
     }
 
 
 def _bar(
-    threads: Threads, found: Diagnosis, table: Table, mark: float | None, model: str = ""
+    threads: Threads, found: Diagnosis, table: Reproduction, mark: float | None, model: str = ""
 ) -> Bar:
     name = found.system.partition(":")[0]
     low, high = found.recall_interval
@@ -257,7 +263,7 @@ def _bar(
     )
 
 
-def _recall_bars(table: Table, shown: Sequence[Bar]) -> str:
+def _recall_bars(table: Reproduction, shown: Sequence[Bar]) -> str:
     return bars(
         shown,
         title=table.title,
@@ -282,7 +288,7 @@ def _gap(target: int, first: Diagnosis, second: Diagnosis) -> Mapping[str, Any]:
         "length": length(target),
         "difference": gap.difference,
         "interval": gap.interval,
-        "paper_interval": printed.THETA_GAP.get(target),
+        "paper_interval": paper.THETA_GAP.lines.get(target),
     }
 
 
