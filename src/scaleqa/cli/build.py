@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from scaleqa.lengths import parse_target
 from scaleqa.noise import load_pool, shipped_pool
-from scaleqa.packages import BuildSettings, parse_target, subset, write_packages
+from scaleqa.packages import BuildSettings, subset, write_packages
 from scaleqa.packages import build as build_packages
+from scaleqa.pages.table import listing
+from scaleqa.pages.terminal import print_tables
 from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
 from tsim.cli.shell import AsJson, print_json
 
@@ -63,8 +64,5 @@ def build(
     if as_json:
         print_json(rows)
         return
-    table = Table(*(name.replace("_", " ") for name in rows[0]))
-    for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
-    Console().print(table)
+    print_tables(listing(rows))
     print(f"wrote {len(packages)} packages to {out}")

@@ -1,10 +1,10 @@
 """A table as data: columns that know how to write a value, rows as mappings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scaleqa.pages.forms import Form, share, span, text
+from scaleqa.pages.forms import Form, count, share, span, text
 
 ABSENT = "–"
 Row = Mapping[str, Any]
@@ -70,6 +70,23 @@ class Table:
 def interval(key: str, *, form: Form = span, head: str = "95 %", signs: str = "") -> Column:
     """A column for the interval of the column before it."""
     return Column(key=key, head=head, form=form, signs=signs, joined=True)
+
+
+def listing(rows: Sequence[Row], *heads: str, title: str = "") -> Table:
+    """A table of words and whole numbers, whose columns are the keys of its rows.
+
+    Args:
+        rows: The rows; numbers are aligned to the right where a column has nothing else.
+        *heads: Names for readers, where they are not the keys.
+        title: What it shows.
+    """
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    names = heads or [key.replace("_", " ") for key in keys]
+    columns = []
+    for key, name in zip(keys, names, strict=True):
+        numbers = all(isinstance(row.get(key), int | None) for row in rows)
+        columns.append(Column(key=key, head=name, form=count if numbers else text))
+    return Table(title=title, columns=tuple(columns), rows=tuple(rows))
 
 
 def _cell(column: Column, row: Row) -> str:

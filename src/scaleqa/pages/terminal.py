@@ -1,13 +1,13 @@
 """Tables in a terminal: names are never cut, and a table that is too wide becomes several.
 
 The columns of words at the left name the rows and are repeated. Heads are broken between words, as
-narrow as the values below them. In a table of nothing but words the last column is prose, which is
-broken between words too. Where even a single column does not fit beside the names, lines are longer
-than the terminal is wide.
+narrow as the values below them, and so are cells of words where the terminal is too narrow. Where
+that is not enough, lines are longer than the terminal is wide.
 """
 
 import io
 import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rich.box import SIMPLE_HEAD
@@ -37,12 +37,15 @@ def to_text(table: Table, width: int = 80) -> str:
 def _print(table: Table, console: Console) -> None:
     if table.title:
         console.print(table.title, style="italic", soft_wrap=True)
-    parts = _fitting(table.filled(), console.width)
-    for number, part in enumerate(parts):
+    width = console.width
+    for number, part in enumerate(_fitting(table.filled(), width)):
         if number:
             console.print()
+        widths = _shrunk(part, width)
         # Whatever is still too wide is printed whole.
-        console.print(_grid(part, console.width), width=max(console.width, _width(part)))
+        console.width = max(width, _total(widths))
+        console.print(_grid(part, widths))
+    console.width = width
 
 
 def _fitting(table: Table, width: int) -> list[Table]:
@@ -58,7 +61,7 @@ def _fitting(table: Table, width: int) -> list[Table]:
     for columns in joined:
         last = parts[-1]
         wider = replace(last, columns=(*last.columns, *columns))
-        if len(last.columns) > len(lead) and _width(wider) > width:
+        if len(last.columns) > len(lead) and _total(_widths(wider)) > width:
             parts.append(replace(table, columns=(*lead, *columns)))
         else:
             parts[-1] = wider
@@ -71,36 +74,47 @@ def _lead(table: Table) -> tuple[Column, ...]:
     return table.columns[: len(table.columns) - 1 if count is None else count]
 
 
-def _width(table: Table) -> int:
-    widths = _widths(table)
+def _total(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
 def _widths(table: Table) -> list[int]:
-    """The narrowest that each column can be."""
-    columns = [list(cells) for cells in zip(*table.cells(), strict=True)]
-    if columns and _prose(table):
-        columns[-1] = [word for cell in columns[-1] for word in cell.split()]
-    names = [_name(column).split() for column in table.columns]
-    columns = columns or [[] for _ in names]
-    return [max(map(len, [*cells, *name])) for cells, name in zip(columns, names, strict=True)]
+    """How wide each column is where its cells are not broken, and its head is."""
+    return [_longest([*cells, *_name(c).split()]) for c, cells in _upright(table)]
 
 
-def _prose(table: Table) -> bool:
-    return all(column.is_text for column in table.columns)
-
-
-def _grid(table: Table, width: int) -> Grid:
+def _shrunk(table: Table, width: int) -> list[int]:
+    """The same, where columns of words are broken between words as far as needed to fit."""
     widths = _widths(table)
-    if _prose(table) and widths:
-        widths[-1] += max(0, width - _width(table))
+    slack = [
+        wide - _longest(" ".join([*cells, _name(c)]).split()) if c.is_text else 0
+        for wide, (c, cells) in zip(widths, _upright(table), strict=True)
+    ]
+    over = max(0, _total(widths) - width)
+    for place in sorted(range(len(widths)), key=lambda n: -slack[n]):
+        less = min(over, slack[place])
+        widths[place] -= less
+        over -= less
+    return widths
+
+
+def _upright(table: Table) -> list[tuple[Column, list[str]]]:
+    """The columns with their cells."""
+    rows = table.cells()
+    return [(column, [row[n] for row in rows]) for n, column in enumerate(table.columns)]
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
+def _grid(table: Table, widths: Sequence[int]) -> Grid:
     grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column, wide in zip(table.columns, widths, strict=True):
         head = _broken(_name(column), wide)
         grid.add_column(head, justify="left" if column.is_text else "right", no_wrap=True)
     for row in table.cells():
-        *others, last = row
-        grid.add_row(*others, _broken(last, widths[-1]) if _prose(table) else last)
+        grid.add_row(*(_broken(cell, wide) for cell, wide in zip(row, widths, strict=True)))
     return grid
 
 
