@@ -1,75 +1,98 @@
-"""The retrieval table, ours beside the paper's."""
+"""Figures of the retrieval page from what `diagnose` found."""
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from scaleqa import __version__
 from scaleqa.evaluate.retrieve import Diagnosis
+from scaleqa.lengths import length
 from scaleqa.packages import Package
+from scaleqa.pages.markdown import to_markdown
+from scaleqa.report.provenance import Provenance
+from scaleqa.report.retrieval import retrieval_page
+from scaleqa.report.retrieved import Against, Cost, Retrieved, Run, Share
+from scaleqa.stats import mcnemar, paired_bootstrap, wilson
 
-# (recall@5, co-containment) with BGE-large and recall@5 with MiniLM, at 128k over 3,000 questions.
-PAPER: dict[str, tuple[str, str, str]] = {
-    "tsim_official": (".810", ".890", ".649"),
-    "standard_rag": (".456", ".004", ".408"),
-    "fixed_window": (".719", ".675", "–"),
-    "fixed_window:size=256": (".647", ".826", "–"),
-    "fixed_window:size=320": (".577", ".831", "–"),
-}
+SEED = 7
 
 
 def markdown(
     found: Sequence[Diagnosis], packages: Sequence[Package], model: str, command: str
 ) -> str:
-    """Writes the page."""
+    """Writes the retrieval page of packages of ours."""
     settings = packages[0].settings
     turns = sum(len(package.stream) for package in packages)
-    lines = [
-        "# Results",
-        "",
-        f"This page is generated: `{command}`. {found[0].questions:,} questions, "
-        f"{len(packages)} packages of {settings['target']:,} tokens ({settings['regime']}, mix "
-        f"{settings['mix']}, seeds {settings['noise_seed']} and {settings['mix_seed']}), "
-        f"{turns:,} turns. Embedder: {model}, standing in for the paper's BGE-large. Machine: "
-        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}.",
-        "",
-        "All-evidence recall: the best five units together (or the whole context) hold every "
-        "evidence turn. Co-containment: one unit holds all, on questions with several. Records and "
-        "noise are ours, not the paper's, so figures stand beside each other, not against.",
-        "",
-        "| system | recall@5 | 95 % | in context | co-containment | context tokens | "
-        "paper recall@5 (BGE-large / MiniLM) | paper co-containment |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for one in found:
-        large, together, small = PAPER.get(one.system, ("–", "–", "–"))
-        low, high = one.recall_interval
-        own = "–" if one.co_containment is None else f"{one.co_containment:.3f}"
-        lines.append(
-            f"| {one.system} | {one.recall_at_5:.3f} | {low:.3f}–{high:.3f} | "
-            f"{one.recall_in_context:.3f} | {own} | {one.context_tokens:.0f} | {large} / {small} | "
-            f"{together} |"
-        )
-    lines += [
-        "",
-        "| system | vectors | text amplification | ingest ms a turn | p50 ms | p95 ms |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {one.system} | {one.vectors:,} | {one.text_amplification:.2f} | "
-        f"{one.ingest_ms_per_turn:.2f} | {one.retrieve_p50_ms:.2f} | {one.retrieve_p95_ms:.2f} |"
-        for one in found
-    ]
-    lines += [
-        "",
-        "Times include embedding, as far as it was not cached by a system that ran before.",
-    ]
-    views = [one for one in found if one.view_hit_rates]
-    for one in views:
-        rates = ", ".join(f"{name} {rate:.3f}" for name, rate in one.view_hit_rates.items())
-        paper = (
-            " (paper: raw .638, summary .861, cluster .708)"
-            if one.system == "tsim_official"
-            else ""
-        )
-        lines += ["", f"Views of {one.system} that lead to evidence: {rates}{paper}."]
-    return "\n".join(lines) + "\n"
+    facts = (
+        ("Questions", f"{found[0].questions:,}"),
+        (
+            "Threads",
+            f"{len(packages)} of {length(settings['target'])} tokens, {turns:,} turns "
+            f"({settings['regime']}, mix {settings['mix']}, seeds {settings['noise_seed']} and "
+            f"{settings['mix_seed']})",
+        ),
+        ("Machine", machine()),
+    )
+    run = Run(
+        title="Results",
+        command=command,
+        embedder=f"{model}; the paper's is BGE-large",
+        facts=facts,
+        target=settings["target"],
+        provenance=Provenance(
+            version=__version__,
+            packages=tuple((package.name, None) for package in packages),
+        ),
+    )
+    return to_markdown(retrieval_page(retrieved(found, packages), run), "results")
+
+
+def retrieved(found: Sequence[Diagnosis], packages: Sequence[Package]) -> list[Retrieved]:
+    """Computes the lines of the page; the first system is what others are compared with."""
+    groups = {query.id: query.domain for package in packages for query in package.queries}
+    return [_retrieved(one, found[0], groups) for one in found]
+
+
+def machine() -> str:
+    """Names the machine that times are of."""
+    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+
+
+def _retrieved(one: Diagnosis, first: Diagnosis, groups: Mapping[str, str]) -> Retrieved:
+    hits = {result.id: result.in_context for result in one.results}
+    parts: dict[str, list[bool]] = {}
+    for identity, hit in hits.items():
+        parts.setdefault(groups[identity], []).append(hit)
+    return Retrieved(
+        system=one.system,
+        recall=_share([result.recalled for result in one.results]),
+        in_context=_share(list(hits.values())),
+        together=one.co_containment,
+        tokens=one.context_tokens,
+        groups={name: _share(some) for name, some in sorted(parts.items())},
+        against=None if one is first else _against(hits, first),
+        cost=Cost(
+            vectors=one.vectors,
+            amplification=one.text_amplification,
+            ingest_ms=one.ingest_ms_per_turn,
+            p50_ms=one.retrieve_p50_ms,
+            p95_ms=one.retrieve_p95_ms,
+        ),
+        views=one.view_hit_rates,
+    )
+
+
+def _share(hits: Sequence[bool]) -> Share:
+    count = len(hits)
+    return Share(questions=count, value=sum(hits) / count, interval=wilson(sum(hits), count))
+
+
+def _against(hits: Mapping[str, bool], first: Diagnosis) -> Against:
+    theirs = [result.in_context for result in first.results]
+    ours = [hits[result.id] for result in first.results]
+    difference = paired_bootstrap(ours, theirs, seed=SEED)
+    return Against(
+        difference=difference.difference,
+        interval=difference.interval,
+        mcnemar_p=mcnemar(ours, theirs),
+    )
