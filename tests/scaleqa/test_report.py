@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scaleqa import paper
+from scaleqa import __version__, paper
 from scaleqa.backends import Said, open_backend
 from scaleqa.errors import DataError
 from scaleqa.evaluate import loop
@@ -237,6 +237,13 @@ def test_a_verdict_says_why(one, said):
     assert verdict(one) == said
 
 
+def test_a_verdict_is_about_evidence_alone_where_no_model_answered():
+    silent = row(hit=False, answer="B", exchanges=3)
+    assert verdict(silent, answered=False) == (
+        "1 of 2 evidence turns in context; 3 of 5 turns shown were earlier exchanges"
+    )
+
+
 def test_disagreements_come_first_and_choices_are_spread_evenly():
     split = set(range(0, 40, 4))
     rows = [row(n, "tsim_official") for n in range(40)]
@@ -412,6 +419,84 @@ def test_whole_contexts_are_kept_for_as_many_questions_as_asked(nasty, tmp_path)
         payload = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
         assert sum("full" in question for question in payload["questions"]) == count
         assert (f"40 questions are here; {count} of them" in text) == (count < 40)
+
+
+def both_backends(place: Path, *backends: str) -> Path:
+    for number, backend in enumerate(backends):
+        rows = [
+            row(n, system, hit=n % 3 != 0, answer="AB"[n % 2], backend=backend, target=target)
+            for target in (16_000, 128_000)
+            for system in ("tsim_official", "standard_rag")
+            for n in range(30)
+        ]
+        write(rows, place / f"{number}")
+    return place
+
+
+ABOUT_ANSWERS = re.compile(
+    "accura|correctness|unanswered|rationale sim|Hit-C|answered rightly|wrongly|domain std|batch r"
+)
+
+
+def visible(page: Path) -> str:
+    """A page without its script, and without what each row says of itself."""
+    text = page.read_text("utf-8")
+    return re.sub(r"<script>.*?</script>|<style>.*?</style>", "", text, flags=re.S)
+
+
+def test_a_report_says_nothing_about_the_answers_of_a_reader_that_is_no_model(tmp_path):
+    silent = both_backends(tmp_path / "silent", "extractive/1")
+    said = write_report(silent, tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    assert ABOUT_ANSWERS.findall(text) == []
+    assert "No model answered: an extractive reader" in text
+    assert "shows all evidence for" in said
+    for kept in ("CL hit", "Contexts", "Earlier exchanges", "By length", "Tokens, times, cost"):
+        assert kept in text
+    told = json.dumps(figures_json(silent))
+    assert not re.search('accuracy|unanswered|rationale|audit|domain_std|"correct"', told)
+    assert '"hit_interval"' in told
+
+
+def test_a_report_says_what_a_model_answered(tmp_path):
+    asked = both_backends(tmp_path / "asked", "gpt-4o-mini@u")
+    write_report(asked, tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    for name in ("Strict accuracy by system", "Accuracy by domain", "Hit-C", "domain std, points"):
+        assert name in text
+    assert "accuracy, 16k" in text
+    assert "No model answered" not in text
+    (main, _) = figures_json(asked)["settings"][0]["main"]
+    assert main["scores"]["accuracy"] == 0.5
+
+
+def test_each_setting_of_a_report_says_what_it_can(tmp_path):
+    mixed = both_backends(tmp_path / "mixed", "extractive/1", "gpt-4o-mini@u")
+    write_report(mixed, tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    audit = re.search(r'<section id="audit".*?</section>', text, re.S)[0]
+    parts = audit.split('<div class="setting"')[1:]
+    assert ["Hit-C" in part for part in parts] == [
+        "extractive" not in part.partition("</h3>")[0] for part in parts
+    ]
+    assert audit.count("No model answered here") == 2
+
+
+def test_a_report_says_where_its_figures_come_from(tmp_path):
+    rows = [row(n) for n in range(4)]
+    for n, one in enumerate(rows):
+        one["run"] |= {"version": "0.9", "date": f"2026-01-0{n + 1}", "package_sha256": "ab" * 32}
+    write_report(write(rows, tmp_path / "rows"), tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    assert "<dd>scaleqa 0.9</dd>" in text
+    assert "batch-01 (sha256 abababababababab…)" in text
+    assert "2026-01-01 to 2026-01-04" in text
+    old = write([row(0)], tmp_path / "old")
+    write_report(old, tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    assert "<dt>Measured with</dt><dd>the rows do not say</dd>" in text
+    assert f"scaleqa {__version__}" in text
+    assert "Dates" not in text
 
 
 def test_a_directory_without_rows_is_refused_with_what_to_do(tmp_path):

@@ -62,5 +62,5 @@ def _by_kind(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
 
 
 def _pieces(name: str) -> list[str]:
-    """Splits a name where a line may be broken: after a colon or a comma."""
-    return [piece for piece in re.split(r"(?<=[:,])", name) if piece]
+    """Splits a name where a line may be broken: before the options of a system."""
+    return re.split(r"(?<=[:,])(?=[a-z])", name)

@@ -9,6 +9,7 @@ from typing import Any
 
 from scaleqa.evaluate.rows import Row
 from scaleqa.pages.drawings import Track, colours, ink, strip
+from scaleqa.report.answers import answers_count
 from scaleqa.report.groups import Group, Key, Setting, key_of, rivals, setting_of
 
 EVIDENCE = "evidence"
@@ -54,19 +55,27 @@ def choose(groups: Sequence[Group], most: int) -> list[Question]:
         outcomes: dict[str, set[tuple[bool, bool]]] = {}
         for name in names:
             for row in group.rows[name]:
-                outcomes.setdefault(row["id"], set()).add((row["hit"], row["correct"]))
+                right = row["correct"] and answers_count(group.setting)
+                outcomes.setdefault(row["id"], set()).add((row["hit"], right))
         for identity, seen in outcomes.items():
             (split if len(seen) > 1 else agreed).append((group.setting, identity))
     first = _evenly(split, most)
     return first + _evenly(agreed, most - len(first))
 
 
-def verdict(row: Row) -> str:
-    """Says in words why an answer came out right or wrong."""
+def verdict(row: Row, *, answered: bool = True) -> str:
+    """Says in words why an answer came out right or wrong.
+
+    Args:
+        row: The row.
+        answered: Whether a model answered; without one only the evidence counts.
+    """
     gold = set(row["evidence"])
     found = len(gold & set(row["shown"]))
     parts = [_evidence_words(found, len(gold))]
-    if row["answer"] is None:
+    if not answered:
+        pass
+    elif row["answer"] is None:
         parts.append("gave no answer")
     elif row["correct"]:
         parts.append("answered rightly" if row["hit"] else "answered rightly all the same")
@@ -99,7 +108,8 @@ def data(
     questions = []
     for number, group in enumerate(groups):
         for identity, rows in _by_question(group).items():
-            entry = _brief(number, rows, systems, texts)
+            answered = answers_count(group.setting)
+            entry = _brief(number, rows, systems, texts, answered=answered)
             if (group.setting, identity) in wanted:
                 own = full[group.setting, identity]
                 entry["full"] = _full([own[key_of(row)] for row in rows], palette, texts)
@@ -137,7 +147,7 @@ def _by_question(group: Group) -> dict[str, list[Row]]:
 
 
 def _brief(
-    number: int, rows: Sequence[Row], systems: Sequence[str], texts: Texts
+    number: int, rows: Sequence[Row], systems: Sequence[str], texts: Texts, *, answered: bool
 ) -> dict[str, Any]:
     row = rows[0]
     return {
@@ -159,7 +169,7 @@ def _brief(
                 one["answer"] or "",
                 int(one["hit"]),
                 one["context_tokens"],
-                texts.add(verdict(one)),
+                texts.add(verdict(one, answered=answered)),
             ]
             for one in rows
         ],
