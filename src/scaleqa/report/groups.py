@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row, iterate, row_files
+from scaleqa.lengths import length_name
 
 # What is long and needed for few questions only; it is read again for those.
 HEAVY = ("context", "raw", "rationale", "units")
@@ -75,15 +76,6 @@ class Group:
     def packages(self) -> list[str]:
         """Names of the packages."""
         return sorted({row["run"]["package"] for rows in self.rows.values() for row in rows})
-
-
-def length_name(target: int | None) -> str:
-    """Writes a length as users do."""
-    if target is None:
-        return "unknown length"
-    if target == 0:
-        return "evidence only"
-    return f"{target / 1000:g}k" if target < 1_000_000 else f"{target / 1_000_000:g}M"
 
 
 def setting_of(row: Row) -> Setting:

@@ -22,6 +22,7 @@ from scaleqa.evaluate import Diagnosis
 from scaleqa.evaluate.loop import LoopSettings, run_packages
 from scaleqa.evaluate.retrieve import Part, QueryResult, diagnose_package, summarise
 from scaleqa.evaluate.rows import Row
+from scaleqa.lengths import length
 from scaleqa.noise import Dialogue
 from scaleqa.packages import BuildSettings, Package, build, load_packages, subset, write_packages
 from scaleqa.prompts import template
@@ -228,13 +229,6 @@ class Lab:
             "embedder": embedder.identity,
             "model": self.sources.helper.identity if self.sources.helper else None,
         }
-
-
-def length(target: int) -> str:
-    """Writes a length as users do."""
-    if target < 1_000_000:
-        return f"{target / 1000:g}k" if target else "0"
-    return f"{target / 1_000_000:g}M"
 
 
 def slug(name: str) -> str:
