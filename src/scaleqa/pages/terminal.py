@@ -23,7 +23,9 @@ GAP = 2
 def print_tables(*tables: Table) -> None:
     """Prints tables on stdout, as wide as the terminal is; columns without a value are left out."""
     console = Console(markup=False, highlight=False, emoji=False)
-    for table in tables:
+    for number, table in enumerate(tables):
+        if number:
+            console.print()
         _print(table, console)
 
 

@@ -65,10 +65,10 @@ def late(lab: Lab, table: Reproduction) -> Page:
                 less = lab.retrieve(f"{OURS}:budget={BUDGETS[mix]},off={part}", threads)
                 parts.append({"where": where, "off": part, **_row(threads, less, ours)})
     tables = [
-        Table(columns=(WHERE, SYSTEM, *COLUMNS), rows=tuple(rows)),
+        Table(columns=(SYSTEM, WHERE, *COLUMNS), rows=tuple(rows)),
         Table(
             title="Without one part",
-            columns=(WHERE, Column(key="off", head="without", form=text), *COLUMNS),
+            columns=(Column(key="off", head="without", form=text), WHERE, *COLUMNS),
             rows=tuple(parts),
         ),
     ]
@@ -84,7 +84,7 @@ def late(lab: Lab, table: Reproduction) -> Page:
             "In context: the context holds every evidence turn. Constants were chosen on split s1 "
             "of the records (docs/method.md names the exceptions). The difference is ours less the "
             "system's, paired by question.",
-            " ".join(described(lab, [threads]) for threads in used),
+            described(lab, used),
         ),
         tables=tables,
         notes=(
@@ -145,7 +145,7 @@ def _resumed(lab: Lab, table: Reproduction, specs: list[str]) -> tuple[Table, li
     ]
     named = tuple(Column(key=kind, head=kind) for kind in KINDS.values())
     every, *others = COLUMNS
-    columns = (WHERE, SYSTEM, *named, replace(every, head="all"), *others)
+    columns = (SYSTEM, WHERE, *named, replace(every, head="all"), *others)
     drawn = [_bar("resumed", spec, one) for spec, one in found.items()]
     return Table(title="Topics that resume", columns=columns, rows=tuple(rows)), drawn, threads
 

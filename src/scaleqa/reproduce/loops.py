@@ -124,7 +124,7 @@ def _compared(
         about=(table.about, what(answers=answers), described(lab, used)),
         tables=[
             Table(
-                columns=(*lengths(table), *stages, SYSTEM, *_columns(answers=answers)),
+                columns=(SYSTEM, *lengths(table), *stages, *_columns(answers=answers)),
                 rows=tuple(rows),
             )
         ],

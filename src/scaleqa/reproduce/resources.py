@@ -63,7 +63,7 @@ def scaling(lab: Lab, table: Reproduction) -> Page:
             x = math.log2(threads.target) if threads.target else _left_of(used)
             points[system].append(Point(x=x, y=hits / found.questions, low=low, high=high))
     columns = (
-        LENGTH, SYSTEM, Column(key="threads", head="threads", form=count),
+        SYSTEM, LENGTH, Column(key="threads", head="threads", form=count),
         Column(key="thread_tokens", head="tokens per thread", form=count), QUESTIONS, *RECALL,
         CONTEXT, interval("context_interval"), TOKENS, PAPER_RECALL,
     )  # fmt: skip
@@ -128,7 +128,7 @@ def cost(lab: Lab, table: Reproduction) -> Page:
         ("p50_ms", "p50 ms", fine), ("p95_ms", "p95 ms", fine),
     )  # fmt: skip
     columns = (
-        *lengths(table), SYSTEM,
+        SYSTEM, *lengths(table),
         *(Column(key=key, head=head, form=form) for key, head, form in both),
         Column(key="llm_calls", head="LLM calls", form=count),
         *(Column(key=f"paper_{key}", head=f"paper {head}", form=form) for key, head, form in both),

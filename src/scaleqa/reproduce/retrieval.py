@@ -52,7 +52,7 @@ def episodes(lab: Lab, table: Reproduction) -> Page:
         shown.append(_bar(threads, found, table, beside.get("paper_recall")))
         used.append(threads)
     columns = (
-        *lengths(table), SYSTEM, *RECALL, CONTEXT,
+        SYSTEM, *lengths(table), *RECALL, CONTEXT,
         Column(key="together", head="co-containment"),
         interval("together_interval"),
         Column(key="together_questions", head="of questions", form=count),
@@ -105,7 +105,7 @@ def views(lab: Lab, table: Reproduction) -> Page:
                              high=held.high, mark=mark))  # fmt: skip
         used.append(threads)
     columns = (
-        *lengths(table), SYSTEM, Column(key="view", head="view", form=text),
+        SYSTEM, *lengths(table), Column(key="view", head="view", form=text),
         Column(key="hit_rate", head="hit rate"), interval("interval"),
         Column(key="paper", head="paper, BGE-large"),
     )  # fmt: skip
@@ -197,7 +197,7 @@ def embedders(lab: Lab, table: Reproduction) -> Page:
                 rows.append({**recall_row(threads, found), "embedder": name, "paper_recall": mark})
                 shown.append(_bar(threads, found, table, mark, name))
     columns = (
-        *lengths(table), SYSTEM, Column(key="embedder", head="embedder", form=text), *RECALL,
+        SYSTEM, *lengths(table), Column(key="embedder", head="embedder", form=text), *RECALL,
         CONTEXT, TOKENS, PAPER_RECALL,
     )  # fmt: skip
     return page(
