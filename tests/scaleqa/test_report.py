@@ -5,38 +5,27 @@ import re
 import shutil
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 from scaleqa.evaluate.metrics import score
 from scaleqa.report.groups import group, length_name, ordered, read_light
 
+from scaleqa import __version__, paper
 from scaleqa.backends import Said, open_backend
 from scaleqa.errors import DataError
 from scaleqa.evaluate import loop
 from scaleqa.evaluate.loop import LoopSettings, run_packages
 from scaleqa.evaluate.rows import all_rows, read_rows
+from scaleqa.lengths import length_name
 from scaleqa.packages import build
+from scaleqa.pages.html import script_json, to_html
+from scaleqa.pages.page import Page, Section
+from scaleqa.pages.table import Column, Table
 from scaleqa.prompts import template
-from scaleqa.report import figures_json, paper, tables, write_report
+from scaleqa.report import figures_json, tables, write_report
 from scaleqa.report.details import Texts, choose, verdict
-from scaleqa.report.html import Cell, script_json, table
-from scaleqa.report.svg import (
-    KNOWN,
-    Bar,
-    Line,
-    Point,
-    Stack,
-    Track,
-    bars,
-    colours,
-    dots,
-    lines,
-    stacked,
-    standalone,
-    strip,
-)
+from scaleqa.report.groups import group, ordered, read_light
 from scaleqa.report.words import finding, stand_ins, uneven
 from scaleqa.stats import wilson
 from scaleqa.systems.flat import FlatSystem
@@ -198,7 +187,7 @@ def test_rows_are_grouped_by_what_they_share():
         (16_000, "gpt-4o-mini@u", ["tsim_official"]),
         (16_000, "extractive/1", ["tsim_official", "oracle"]),
     ]
-    with pytest.raises(DataError, match="tsim has two rows for batch-01-000 at 16k"):
+    with pytest.raises(DataError, match="tsim_official has two rows for batch-01-000 at 16k"):
         group([row(0), row(0)])
 
 
@@ -247,6 +236,13 @@ def test_lengths_are_named_as_users_write_them():
 )
 def test_a_verdict_says_why(one, said):
     assert verdict(one) == said
+
+
+def test_a_verdict_is_about_evidence_alone_where_no_model_answered():
+    silent = row(hit=False, answer="B", exchanges=3)
+    assert verdict(silent, answered=False) == (
+        "1 of 2 evidence turns in context; 3 of 5 turns shown were earlier exchanges"
+    )
 
 
 def test_disagreements_come_first_and_choices_are_spread_evenly():
@@ -325,96 +321,53 @@ def test_the_papers_figures_are_those_it_printed(shared):
                 found[block, system] = numbers
         return found
 
+    def percent(share):
+        return round(100 * share, 1)
+
     def ours(table_, numbers):
         return {(b, s): numbers(line) for b, block in table_.items() for s, line in block.items()}
 
     assert printed("tab:cross-backend-metrics") == ours(
-        paper.MAIN, lambda p: [p.accuracy, p.hit, p.rationale, p.tokens, p.seconds]
+        paper.MAIN.lines,
+        lambda p: [percent(p.accuracy), percent(p.hit), p.rationale, p.tokens, p.seconds],
     )
-    accuracies = ours(paper.MAIN, lambda p: p.accuracy)
+    accuracies = ours(paper.MAIN.lines, lambda p: percent(p.accuracy))
     audit = printed("tab:backend-output-audit")
-    assert {key: line[1:] for key, line in audit.items()} == ours(paper.AUDIT, list)
+    assert {key: line[1:] for key, line in audit.items()} == ours(
+        paper.AUDIT.lines, lambda line: [percent(value) for value in line]
+    )
     assert all(line[0] == accuracies[key] for key, line in audit.items())
-    for target, line in paper.FULL_CONTEXT.items():
-        want = rf"{target // 1000}k & {line.hit:.2f} & {line.accuracy} & "
+    for target, line in paper.FULL_CONTEXT.lines.items():
+        want = rf"{target // 1000}k & {100 * line.hit:.2f} & {percent(line.accuracy)} & "
         want_after = f"{line.seconds:.2f} & {line.tokens:,}"
         assert any(want in one and want_after in one for one in text.splitlines())
 
 
 def test_the_papers_figures_stand_only_where_it_printed_them():
     assert (
-        paper.printed("tsim_official", "extractive/1", 128_000)
-        == paper.MAIN["GPT-4o-mini"]["tsim_official"]
+        paper.scores("tsim_official", "extractive/1", 128_000)
+        == paper.MAIN.lines["GPT-4o-mini"]["tsim_official"]
     )
     assert (
-        paper.printed("tsim_official", "gemma2:9b@u", 128_000)
-        == paper.MAIN["Gemma2:9b"]["tsim_official"]
+        paper.scores("tsim_official", "gemma2:9b@u", 128_000)
+        == paper.MAIN.lines["Gemma2:9b"]["tsim_official"]
     )
-    assert paper.printed("tsim_official", "extractive/1", 16_000) is None
-    assert paper.printed("tsim_official:k=3", "extractive/1", 128_000) is None
-    assert paper.printed("full_context", "extractive/1", 32_000).accuracy == 57.8
-
-
-FIGURES = [
-    bars([Bar(label=NASTY, value=0.5, low=0.4, high=0.6, mark=0.7)], title=NASTY, description="d"),
-    bars([], title="t", description="d"),
-    dots([Bar(label="a", value=-0.2, low=-0.3, high=0.1)], title="t", description=NASTY),
-    lines(
-        [Line(label=NASTY, points=(Point(x=0, y=0.1, low=0, high=0.2), Point(x=1, y=0.5)))],
-        title="t", description="d", x_label=NASTY, ticks=[(0, "a"), (1, NASTY)],
-    ),
-    lines([Line(label="a", points=(Point(x=3, y=1),))], title="t", description="d", x_label="x",
-          ticks=[(3, "3")]),
-    stacked([Stack(label=NASTY, parts=(0.3, 0.7))], [(NASTY, "#000000"), ("b", "#ffffff")],
-            title="t", description="d"),
-    strip([Track(label=NASTY, places=(1, 2, 99))], length=100, divider=90, title="t",
-          description="d"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("figure", FIGURES)
-def test_figures_are_sound_xml_with_a_title_and_a_description(figure):
-    root = ET.fromstring(standalone(figure))
-    tags = [child.tag.rpartition("}")[2] for child in root]
-    assert tags[:2] == ["title", "desc"]
-    assert root.get("role") == "img"
-    assert "nan" not in figure
-    assert not any(element.tag.endswith(("script", "img")) for element in root.iter())
-
-
-def test_bars_are_as_long_as_their_values():
-    figure = bars([Bar(label="a", value=v) for v in (1.0, 0.5, 0.0)], title="t", description="d")
-    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', figure)]
-    assert widths[1] == pytest.approx(widths[0] / 2, abs=0.1)
-    assert widths[2] == 0
-
-
-def test_places_that_touch_are_drawn_as_one():
-    tracks = [Track(label="e", places=(500,)), Track(label="s", places=tuple(range(100, 300)))]
-    figure = strip(tracks, length=5000, title="t", description="d")
-    assert [path.count("M") for path in re.findall(r'<path d="([^"]*)"', figure)] == [1, 1, 1]
-
-
-def test_colours_are_stable_and_different_as_long_as_there_are_enough():
-    names = ["tsim_official", "standard_rag", "mine", "fixed_window:size=256"]
-    found = colours(names)
-    assert found == colours(names[::-1])
-    assert len({*found.values()}) == len(names)
-    assert (
-        found["tsim_official"]
-        == KNOWN["tsim_official"]
-        == colours(["tsim_official", "x", "y"])["tsim_official"]
-    )
-    assert len({*KNOWN.values()}) == len(KNOWN)
+    assert paper.scores("tsim_official", "extractive/1", 16_000) is None
+    assert paper.scores("tsim_official:k=3", "extractive/1", 128_000) is None
+    assert paper.scores("full_context", "extractive/1", 32_000).accuracy == 0.578
 
 
 def test_nothing_in_data_can_end_or_open_an_element():
     text = script_json({"q": NASTY})
     assert json.loads(text) == {"q": NASTY}
     assert not {"<", ">", "&", "\u2028"} & {*text}
-    cell = table(NASTY, [(NASTY, NASTY)], [[Cell(text=NASTY, below=NASTY)]])
-    assert "<script" not in cell
-    assert "<img" not in cell
+    below = Column(key="b", head=NASTY, form=str)
+    column = Column(key="a", head=NASTY, signs=NASTY, form=str, below=(below,))
+    table = Table(title=NASTY, columns=(column,), rows=({"a": NASTY, "b": NASTY},))
+    page = to_html(Page(title=NASTY, sections=(Section(name="x", title=NASTY, blocks=(table,)),)))
+    assert page.count("&lt;script") == 9
+    assert "<script" not in page
+    assert "<img" not in page
 
 
 @pytest.fixture
@@ -467,6 +420,84 @@ def test_whole_contexts_are_kept_for_as_many_questions_as_asked(nasty, tmp_path)
         payload = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
         assert sum("full" in question for question in payload["questions"]) == count
         assert (f"40 questions are here; {count} of them" in text) == (count < 40)
+
+
+def both_backends(place: Path, *backends: str) -> Path:
+    for number, backend in enumerate(backends):
+        rows = [
+            row(n, system, hit=n % 3 != 0, answer="AB"[n % 2], backend=backend, target=target)
+            for target in (16_000, 128_000)
+            for system in ("tsim_official", "standard_rag")
+            for n in range(30)
+        ]
+        write(rows, place / f"{number}")
+    return place
+
+
+ABOUT_ANSWERS = re.compile(
+    "accura|correctness|unanswered|rationale sim|Hit-C|answered rightly|wrongly|domain std|batch r"
+)
+
+
+def visible(page: Path) -> str:
+    """A page without its script, and without what each row says of itself."""
+    text = page.read_text("utf-8")
+    return re.sub(r"<script>.*?</script>|<style>.*?</style>", "", text, flags=re.S)
+
+
+def test_a_report_says_nothing_about_the_answers_of_a_reader_that_is_no_model(tmp_path):
+    silent = both_backends(tmp_path / "silent", "extractive/1")
+    said = write_report(silent, tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    assert ABOUT_ANSWERS.findall(text) == []
+    assert "No model answered: an extractive reader" in text
+    assert "shows all evidence for" in said
+    for kept in ("CL hit", "Contexts", "Earlier exchanges", "By length", "Tokens, times, cost"):
+        assert kept in text
+    told = json.dumps(figures_json(silent))
+    assert not re.search('accuracy|unanswered|rationale|audit|domain_std|"correct"', told)
+    assert '"hit_interval"' in told
+
+
+def test_a_report_says_what_a_model_answered(tmp_path):
+    asked = both_backends(tmp_path / "asked", "gpt-4o-mini@u")
+    write_report(asked, tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    for name in ("Strict accuracy by system", "Accuracy by domain", "Hit-C", "domain std, points"):
+        assert name in text
+    assert "accuracy, 16k" in text
+    assert "No model answered" not in text
+    (main, _) = figures_json(asked)["settings"][0]["main"]
+    assert main["scores"]["accuracy"] == 0.5
+
+
+def test_each_setting_of_a_report_says_what_it_can(tmp_path):
+    mixed = both_backends(tmp_path / "mixed", "extractive/1", "gpt-4o-mini@u")
+    write_report(mixed, tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    audit = re.search(r'<section id="audit".*?</section>', text, re.S)[0]
+    parts = audit.split('<div class="setting"')[1:]
+    assert ["Hit-C" in part for part in parts] == [
+        "extractive" not in part.partition("</h3>")[0] for part in parts
+    ]
+    assert audit.count("No model answered here") == 2
+
+
+def test_a_report_says_where_its_figures_come_from(tmp_path):
+    rows = [row(n) for n in range(4)]
+    for n, one in enumerate(rows):
+        one["run"] |= {"version": "0.9", "date": f"2026-01-0{n + 1}", "package_sha256": "ab" * 32}
+    write_report(write(rows, tmp_path / "rows"), tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    assert "<dd>scaleqa 0.9</dd>" in text
+    assert "batch-01 (sha256 abababababababab…)" in text
+    assert "2026-01-01 to 2026-01-04" in text
+    old = write([row(0)], tmp_path / "old")
+    write_report(old, tmp_path / "r.html")
+    text = visible(tmp_path / "r.html")
+    assert "<dt>Measured with</dt><dd>the rows do not say</dd>" in text
+    assert f"scaleqa {__version__}" in text
+    assert "Dates" not in text
 
 
 def test_a_directory_without_rows_is_refused_with_what_to_do(tmp_path):

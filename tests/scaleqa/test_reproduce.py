@@ -14,8 +14,12 @@ from scaleqa.cli.app import app
 from scaleqa.errors import DataError
 from scaleqa.evaluate import retrieve as measuring
 from scaleqa.evaluate.rows import read_rows
-from scaleqa.reproduce import TABLES, Lab, Sources, as_json, lab, late, reproduce, resources
-from scaleqa.reproduce.page import Column, Grid, Page, markdown, span
+from scaleqa.pages.forms import span
+from scaleqa.pages.json import to_json
+from scaleqa.pages.markdown import to_markdown
+from scaleqa.pages.page import Notes, Page, Paragraph, Section
+from scaleqa.pages.table import Column, Table
+from scaleqa.reproduce import TABLES, Lab, Sources, lab, late, reproduce, resources
 from scaleqa.stats import mcnemar, wilson
 from scaleqa.systems import registry
 from scaleqa.systems.controls import perfect_episodes
@@ -67,7 +71,7 @@ def made(sources, name, **changes):
 
 
 def rows_of(page, number=0):
-    return page.grids[number].rows
+    return page.tables[number].rows
 
 
 def test_episodes_are_compared_with_windows_and_the_paper(sources):
@@ -216,10 +220,10 @@ def test_cost_embeds_everything_anew(sources):
 def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources):
     systems = ("tsim", "perfect_episodes", "standard_rag")
     plain, _, _ = made(sources, "late", systems=systems)
-    assert [grid.title for grid in plain.grids] == ["", "Without one part"]
+    assert [table.title for table in plain.tables] == ["", "Without one part"]
     page, text, figure = made(replace(sources, sequels=SEQUELS), "late", systems=systems)
-    assert page.grids[:2] == plain.grids
-    grid = page.grids[2]
+    assert page.tables[:2] == plain.tables
+    grid = page.tables[2]
     assert grid.title == "Topics that resume"
     assert [row["system"] for row in grid.rows] == [
         "tsim:budget=750", "tsim:budget=750,off=reentry", "perfect_episodes:k=5",
@@ -274,7 +278,6 @@ def test_main_ablation_and_stress_share_their_rows(sources):
     systems = ("standard_rag", "tsim_official")
     page, text, figure = made(sources, "main", systems=systems)
     for row in rows_of(page):
-        assert row["strict"] + row["unanswered"] / 4 == pytest.approx(row["accuracy"])
         assert row["hit_interval"] == wilson(round(row["hit"] * 12), 12)
         assert f"{100 * row['hit']:.1f}" in figure
     assert "extractive reader" in text
@@ -285,12 +288,64 @@ def test_main_ablation_and_stress_share_their_rows(sources):
     assert len(before) == 3
     stress, text, _ = made(sources, "stress", systems=systems)
     assert {path: path.stat().st_mtime_ns for path in sources.out.glob("rows/**/*.jsonl")} == before
-    _, primary, domains = stress.grids
+    _, primary, domains = stress.tables
     assert sum(row["questions"] for row in primary.rows) == 12
     assert sum(row["questions"] for row in domains.rows) == 12
-    hits = sum(row["questions"] * row["tsim_official"][0] for row in domains.rows)
+    hits = sum(row["questions"] * row["tsim_official"] for row in domains.rows)
     assert hits == pytest.approx(12 * rows_of(page)[1]["hit"])
     assert "## CL hit by domain" in text
+
+
+@pytest.fixture
+def answering(sources):
+    """Sources whose backend is a model; it answers A, or nothing where a question is long."""
+
+    def answer(body):
+        letter = "none" if len(body["messages"][-1]["content"]) % 3 == 0 else "A"
+        return completion(f"ANSWER: {letter}\nRATIONALE: so it is")
+
+    with serving(JsonServer(answer)) as server:
+        backend = open_backend(f"openai:m@{server.url}", Access(cached=False))
+        yield replace(sources, backend=backend)
+        backend.close()
+
+
+def test_a_model_s_answers_are_scored(answering):
+    systems = ("standard_rag", "tsim_official")
+    page, text, figure = made(answering, "main", systems=systems)
+    for row in rows_of(page):
+        assert row["strict"] + row["unanswered"] / 4 == pytest.approx(row["accuracy"])
+        assert f"{100 * row['accuracy']:.1f}" in figure
+        assert f"| {row['system']} | {row['accuracy']:.3f} |" in text
+    stress, text, _ = made(answering, "stress", systems=systems)
+    assert stress.tables[-1].title == "Accuracy by domain"
+    right = sum(row["questions"] * row.get("tsim_official", 0) for row in stress.tables[-1].rows)
+    assert right == pytest.approx(12 * rows_of(page)[1]["accuracy"])
+
+
+@pytest.mark.parametrize("name", ["main", "ablation", "stress"])
+def test_nothing_is_said_about_the_answers_of_a_reader_that_is_no_model(sources, name):
+    page, text, figure = made(sources, name, systems=("standard_rag", "tsim_official"))
+    html = (sources.out / f"{name}.html").read_text("utf-8")
+    told = json.dumps(to_json(page))
+    for written in (text, figure, html, told):
+        assert not re.search("accura|strict|unanswered|rationale", written, re.IGNORECASE)
+    for written in (text, html, told):
+        assert "No model answered" in written
+
+
+def test_a_page_is_written_for_browsers_too(sources):
+    page, _, figure = made(sources, "views")
+    html = (sources.out / "views.html").read_text("utf-8")
+    assert html.startswith("<!DOCTYPE html>")
+    assert f"<title>{page.title}</title>" in html
+    assert "<code>command views</code>" in html
+    assert "<strong>A stratified subset of 12 questions" in html
+    assert "<script" not in html
+    drawn = figure[figure.index("<title>") :].strip()
+    assert drawn in html
+    for row in rows_of(page):
+        assert f"<td>{row['hit_rate']:.3f}</td>" in html
 
 
 def test_a_killed_closed_loop_goes_on(sources):
@@ -318,7 +373,7 @@ def test_the_prompt_is_chosen_on_some_questions_and_frozen_on_others(sources):
         page, text, figure = made(asking, "prompts", systems=systems)
         backend.close()
         assert len(server.seen) == 3 * 2 + 3 * 10
-    frozen, choosing = page.grids
+    frozen, choosing = page.tables
     assert [row["questions"] for row in choosing.rows] == [2, 2, 2]
     assert [row["prompt"] for row in frozen.rows] == [
         "full-vanilla.v1", "full-question-first.v1, chosen", "answer.v1"
@@ -347,11 +402,12 @@ def test_no_prompt_reaches_the_extractive_reader(sources):
 
 def test_values_that_are_missing_are_dashes_and_bars_do_not_break_a_table():
     columns = (Column(key="a", head="a"), Column(key="b", head="b", form=str))
-    grid = Grid(columns=columns, rows=({"a": 0.5, "b": "x|y"}, {}))
-    page = Page(title="T", about=("What.",), grids=(grid,), notes=("N.",), drawing="<svg />")
-    text = markdown(page, "t", "make t")
+    table = Table(columns=columns, rows=({"a": 0.5, "b": "x|y"}, {}))
+    section = Section(blocks=(table, Notes(items=("N.",))))
+    page = Page(title="T", introduction=(Paragraph(text="What."),), sections=(section,))
+    text = to_markdown(page, "t")
     assert "| 0.500 | x¦y |\n| – | – |" in text
-    assert as_json(page)["tables"][0]["rows"][0] == {"a": 0.5, "b": "x|y"}
+    assert to_json(page)["tables"][0]["rows"][0] == {"a": 0.5, "b": "x|y"}
     assert span((-0.1, 0.2)) == "-0.100 to 0.200"
 
 

@@ -8,8 +8,7 @@ import typer
 from scaleqa.datasets import open_dataset
 from scaleqa.datasets.scaleqa import Scaleqa, ScaleqaOptions
 from scaleqa.packages import write_packages
-from scaleqa.pages.forms import count, text
-from scaleqa.pages.table import Column, Table
+from scaleqa.pages.table import listing
 from scaleqa.pages.terminal import print_tables
 from tsim.cli.shell import AsJson, print_json
 
@@ -72,9 +71,5 @@ def build(
         print_json(rows)
         return
     if len(rows) <= MOST:
-        columns = (
-            Column(key=name, head=name.replace("_", " "), form=text if name == "package" else count)
-            for name in rows[0]
-        )
-        print_tables(Table(columns=tuple(columns), rows=tuple(rows)))
+        print_tables(listing(rows))
     print(f"Wrote {len(packages)} packages to {out}")

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from scaleqa.errors import DataError, InvalidError
+from scaleqa.pages.forms import text
+from scaleqa.pages.table import Column, Table, interval, listing
+from scaleqa.pages.terminal import print_tables
 from scaleqa.records import Record, Sequel, shipped, shipped_sequels
 from scaleqa.records.calibration import Calibration, calibrate, read_answers
 from scaleqa.records.card import card as write_card
@@ -26,6 +27,18 @@ from tsim.embed import open_embedder
 
 app = typer.Typer(no_args_is_help=True, help="Records: validate, stats, show, card, draw, export.")
 
+PROBES = (
+    Column(key="name", head="shortcut probe", form=text),
+    Column(key="accuracy", head="accuracy"),
+    interval("interval"),
+    Column(key="limit", head="at most", form=str),
+)
+PAIRS = (
+    Column(key="measure", head="closest pairs", form=text),
+    Column(key="one", head="record", form=text),
+    Column(key="two", head="record", form=text),
+    Column(key="value", head="value"),
+)
 PathArgument = Annotated[
     Path | None, typer.Argument(help="A JSONL file or directory; the shipped records if left out.")
 ]
@@ -64,11 +77,11 @@ def stats_command(path: PathArgument = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(facts)
         return
-    table = Table("what", "value")
+    rows = []
     for name, value in facts.items():
-        text = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
-        table.add_row(name.replace("_", " "), str(text))
-    Console().print(table)
+        some = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        rows.append({"what": name.replace("_", " "), "value": str(some)})
+    print_tables(listing(rows))
 
 
 @app.command()
@@ -254,14 +267,10 @@ def _show_report(report: Report) -> None:
             print(f"{name}: {finding.code}: {finding.where}: {finding.message}")
         if len(findings) > 40:
             print(f"… and {len(findings) - 40} more")
-    table = Table("shortcut probe", "accuracy", "95 % interval", "may be")
-    for probe in report.probes:
-        interval = f"{probe.interval.low:.3f}–{probe.interval.high:.3f}"
-        table.add_row(probe.name, f"{probe.accuracy:.3f}", interval, f"≤ {probe.limit}")
-    pairs = Table("closest pairs", "records", "value")
-    for pair in report.closest:
-        pairs.add_row(pair.measure, f"{pair.one} {pair.two}", f"{pair.value:.3f}")
-    Console().print(table, pairs)
+    print_tables(
+        Table(columns=PROBES, rows=tuple(asdict(probe) for probe in report.probes)),
+        Table(columns=PAIRS, rows=tuple(asdict(pair) for pair in report.closest)),
+    )
     print(
         f"{report.records} records, letters {report.labels}, evidence {report.evidence_sizes}, "
         f"{report.sequels} sequels: {len(report.critical)} critical, "

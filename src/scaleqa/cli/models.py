@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from scaleqa.backends.models import KNOWN, find_model
+from scaleqa.pages.table import listing
+from scaleqa.pages.terminal import print_tables
 from tsim import environment, weights
 from tsim.cli.shell import AsJson, print_json, progress_bar
 
@@ -32,11 +32,7 @@ def list_models(as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table("name", "megabytes", "licence", "fetched")
-    for row in rows:
-        *facts, fetched = row.values()
-        table.add_row(*map(str, facts), "yes" if fetched else "no")
-    Console().print(table)
+    print_tables(listing([{**row, "fetched": "yes" if row["fetched"] else "no"} for row in rows]))
 
 
 @app.command()

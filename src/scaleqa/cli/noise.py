@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from scaleqa.errors import InvalidError
 from scaleqa.noise import FORMATS, load_pool, shipped_pool
 from scaleqa.noise.clashes import clashes
+from scaleqa.pages.table import listing
+from scaleqa.pages.terminal import print_tables
 from scaleqa.records import shipped
 from tsim.cli.shell import AsJson, failed, print_json
 
@@ -26,10 +26,8 @@ def formats(as_json: AsJson = False) -> None:
     if as_json:
         print_json({name: form.about for name, form in sorted(FORMATS.items())})
         return
-    table = Table("format", "what")
-    for name, form in sorted(FORMATS.items()):
-        table.add_row(name, form.about)
-    Console().print(table)
+    rows = [{"format": name, "what": form.about} for name, form in sorted(FORMATS.items())]
+    print_tables(listing(rows))
 
 
 @app.command()
@@ -49,13 +47,13 @@ def report(
     if as_json:
         print_json(facts)
         return
-    table = Table("what", "value")
+    rows = []
     for name, value in facts.items():
         text = "; ".join(str(v) for v in value[:10]) if name == "malformed" else value
         if isinstance(value, dict):
             text = ", ".join(f"{key} {count}" for key, count in value.items())
-        table.add_row(name, str(text))
-    Console().print(table)
+        rows.append({"what": name, "value": str(text)})
+    print_tables(listing(rows))
 
 
 @app.command()

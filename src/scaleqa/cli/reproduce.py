@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table as Printed
 
 from scaleqa.backends import Access, Limiter, open_backend, open_chat
 from scaleqa.cli.run import Assist
 from scaleqa.errors import DataError
+from scaleqa.lengths import parse_target
 from scaleqa.noise import load_pool, shipped_pool
-from scaleqa.packages import parse_target
+from scaleqa.pages.json import to_json
+from scaleqa.pages.page import Page
+from scaleqa.pages.terminal import print_tables
 from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
-from scaleqa.reproduce import TABLES, Lab, Page, Sources, Table, as_json, reproduce
+from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
-from scaleqa.reproduce.page import cells, span
 from scaleqa.systems import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 
@@ -32,30 +32,32 @@ EXTRACTIVE = "extractive"
 def make(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option(help="Directory for packages, results, the table and its figure.")
+        Path, typer.Option(help="Directory for packages, results, the page and its drawing.")
     ] = Path("runs/reproduce"),
     subset: Annotated[
         int | None, typer.Option(min=1, help="A stratified subset of this many questions.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="Lengths, by commas, instead of the table's: 32k,128k.")
+        str | None,
+        typer.Option(help="Lengths instead of the table's, such as 32k,128k."),
     ] = None,
     system: Annotated[
-        str | None, typer.Option(help="Systems, by commas, instead of the table's.")
+        str | None, typer.Option(help="Systems instead of the table's, such as tsim,standard_rag.")
     ] = None,
     backend: Annotated[
         str | None, typer.Option(help="extractive, openai:MODEL[@BASE_URL], or gguf:NAME_OR_PATH.")
     ] = None,
     assist: Assist = None,
     model: Annotated[
-        str | None, typer.Option(help="Embedding model; for embedders several, by commas.")
+        str | None,
+        typer.Option(help="Embedding model; for embedders several: A,B."),
     ] = None,
     records: Annotated[
         Path | None, typer.Option(help="Records of your own, instead of ours.")
     ] = None,
     noise: Annotated[Path | None, typer.Option(help="A noise file, instead of our pool.")] = None,
     noise_format: Annotated[str, typer.Option(help="Its format.")] = "authored",
-    rpm: Annotated[float | None, typer.Option(min=0.01, help="Most requests a minute.")] = None,
+    rpm: Annotated[float | None, typer.Option(min=0.01, help="Most requests per minute.")] = None,
     key_env: Annotated[
         str | None, typer.Option(help="The variable that holds the key, if not OPENAI_API_KEY.")
     ] = None,
@@ -97,8 +99,12 @@ for _name, _table in TABLES.items():
 
 
 def _wanted(
-    table: Table, target: str | None, system: str | None, backend: str | None, model: str | None
-) -> Table:
+    table: Reproduction,
+    target: str | None,
+    system: str | None,
+    backend: str | None,
+    model: str | None,
+) -> Reproduction:
     """Puts what a user names in place of what the table has."""
     if backend and not table.answers:
         raise DataError(f"{table.name} asks no answer model; leave --backend out")
@@ -121,19 +127,10 @@ def _command(name: str, given: Mapping[str, object]) -> str:
     return " ".join(["scaleqa reproduce", name, *options])
 
 
-def _show(table: Table, page: Page, files: dict[str, Path], *, machine: bool) -> None:
+def _show(table: Reproduction, page: Page, files: dict[str, Path], *, machine: bool) -> None:
     if machine:
         named = {name: str(path) for name, path in files.items()}
-        print_json({"name": table.name, **as_json(page), "files": named})
+        print_json({"name": table.name, **to_json(page), "files": named})
         return
-    for grid in page.grids:
-        told = {key for row in grid.rows for key, value in row.items() if value is not None}
-        kept = tuple(c for c in grid.columns if c.form is not span and c.key in told)
-        shown = Printed(*(column.head for column in kept), title=grid.title or page.title)
-        for row in cells(replace(grid, columns=kept)):
-            shown.add_row(*row)
-        # Cells cut short say nothing: a table that is wider than the terminal stays as it is.
-        console = Console()
-        width = console.measure(shown, options=console.options.update(max_width=500)).maximum
-        Console(width=max(width, console.width)).print(shown)
-    print(f"the table with its intervals is {files['table']}, its figure {files['figure']}")
+    print_tables(*(replace(one, title=one.title or page.title) for one in page.tables))
+    print(f"written to {files['table']} and {files['page']}, with the drawing {files['figure']}")

@@ -3,9 +3,8 @@
 import shlex
 import sys
 from contextlib import ExitStack, closing
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,7 +12,7 @@ from scaleqa.backends import open_chat
 from scaleqa.cli.arguments import Assist, EmbeddingModel, Systems, Threads
 from scaleqa.datasets import open_threads
 from scaleqa.evaluate import Row, RunSettings, run_packages
-from scaleqa.figures.retrieval import Retrieval, retrieval
+from scaleqa.figures.retrieval import retrieval
 from scaleqa.pages.markdown import write_markdown
 from scaleqa.pages.terminal import print_tables
 from scaleqa.report.retrieval import retrieval_page
@@ -67,31 +66,11 @@ def retrieve(
         write_markdown(retrieval_page(rows, loaded, _command()), table)
     found = [retrieval(own) for own in rows.values()]
     if as_json:
-        print_json([_described(one) for one in found])
+        print_json([one.as_json() for one in found])
         return
     print_tables(retrieval_table(found))
     if out:
         print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")
-
-
-def _described(one: Retrieval) -> dict[str, Any]:
-    shares = {
-        name: {"value": share.value, "interval": share.interval, "questions": share.questions}
-        for name, share in (
-            ("in_context", one.in_context),
-            ("recalled", one.recalled),
-            ("together", one.together),
-        )
-        if share
-    }
-    return {
-        "system": one.system,
-        "questions": one.questions,
-        **shares,
-        "views": {name: share.value for name, share in one.views.items()},
-        "context_tokens": one.context_tokens,
-        "kept": asdict(one.kept) if one.kept else None,
-    }
 
 
 def _command() -> str:

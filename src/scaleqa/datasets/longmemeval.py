@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.errors import DataError
-from scaleqa.packages import Block, Package, Question, StreamTurn, parse_target
+from scaleqa.lengths import parse_target
+from scaleqa.packages import Block, Package, Question, StreamTurn
 from tsim import tokens
 
 # How the release marks a question that its history does not answer.

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from scaleqa.datasets.protocol import DataSetDeclaration
+from scaleqa.lengths import parse_target
 from scaleqa.noise import load_pool, shipped_pool
-from scaleqa.packages import BuildSettings, Mix, Package, build, parse_target, subset
+from scaleqa.packages import BuildSettings, Mix, Package, build, subset
 from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
 
 

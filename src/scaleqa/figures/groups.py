@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row
+from scaleqa.lengths import length_name
 
 # Told the truth, or nothing at all: they bound the others and count for no disagreement.
 BOUNDS = ("oracle", "zero_shot")
@@ -78,15 +79,6 @@ class Group:
     def packages(self) -> list[str]:
         """Names of the packages."""
         return sorted({row.run.package for rows in self.rows.values() for row in rows})
-
-
-def length_name(target: int | None) -> str:
-    """Writes a length as users do."""
-    if target is None:
-        return "unknown length"
-    if target == 0:
-        return "evidence only"
-    return f"{target / 1000:g}k" if target < 1_000_000 else f"{target / 1_000_000:g}M"
 
 
 def setting_of(row: Row) -> Setting:

@@ -2,7 +2,8 @@
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from scaleqa.evaluate.rows import Account, Row
 from scaleqa.figures.paired import Compared, compared
@@ -26,6 +27,10 @@ class Share:
     def interval(self) -> Interval:
         """Wilson's interval."""
         return wilson(self.found, self.questions)
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the figures for programs."""
+        return {"value": self.value, "interval": self.interval, "questions": self.questions}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,19 @@ class Retrieval:
     def questions(self) -> int:
         """How many questions were asked."""
         return self.in_context.questions
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the figures for programs."""
+        return {
+            "system": self.system,
+            "questions": self.questions,
+            "recalled": self.recalled.as_json(),
+            "in_context": self.in_context.as_json(),
+            "together": self.together.as_json() if self.together else None,
+            "views": {name: share.as_json() for name, share in self.views.items()},
+            "context_tokens": self.context_tokens,
+            "kept": asdict(self.kept) if self.kept else None,
+        }
 
 
 def retrieval(rows: Sequence[Row]) -> Retrieval:

@@ -1,6 +1,6 @@
 """Threads of any length, built from records and noise, the same bytes every time."""
 
-from scaleqa.packages.build import BuildSettings, Mix, build, parse_target
+from scaleqa.packages.build import BuildSettings, Mix, build
 from scaleqa.packages.package import (
     Block,
     Grader,
@@ -22,7 +22,6 @@ __all__ = [
     "StreamTurn",
     "build",
     "load_packages",
-    "parse_target",
     "subset",
     "write_packages",
 ]

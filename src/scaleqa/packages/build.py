@@ -23,7 +23,6 @@ from scaleqa.records.card import fingerprint
 from scaleqa.records.sequels import problems
 
 VERSION = 1
-KILO = 1000
 Mix = Literal["blocks", "braid"]
 
 
@@ -46,19 +45,6 @@ class BuildSettings:
     mix_seed: int = 17
     mix: Mix = "blocks"
     sequels: bool = False
-
-
-def parse_target(text: str) -> int:
-    """Reads a length: a number, or one with k or M.
-
-    Raises:
-        DataError: It is neither.
-    """
-    scale = {"k": KILO, "m": KILO * KILO}.get(text[-1:].lower(), 1)
-    digits = text[:-1] if scale > 1 else text
-    if not digits.isdigit():
-        raise DataError(f"{text!r} is no length; write tokens as 0, 5000, 16k, 128k or 1M")
-    return int(digits) * scale
 
 
 def build(

@@ -10,7 +10,7 @@ from typing import Any
 from scaleqa.evaluate.rows import Answered, Row, UnitRow
 from scaleqa.figures.groups import Group, Key, Setting, key_of, rivals, setting_of
 from scaleqa.figures.scores import counts
-from scaleqa.report.svg import Track, colours, ink, strip
+from scaleqa.pages.drawings import Track, colours, ink, strip
 
 EVIDENCE = "evidence"
 EVIDENCE_COLOUR = "#d1495b"
@@ -141,8 +141,7 @@ def _by_question(group: Group) -> dict[str, list[Row]]:
 
 
 def _brief(
-    number: int, rows: Sequence[Row], systems: Sequence[str], texts: Texts
-) -> dict[str, Any]:
+    number: int, rows: Sequence[Row], systems: Sequence[str], texts: Texts) -> dict[str, Any]:
     row = rows[0]
     return {
         "setting": number,

@@ -1,20 +1,29 @@
-"""The report: one HTML file that needs nothing but itself."""
+"""The report: which figures, in which order, with which words."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any
 
-from scaleqa.report import further, sections, tables
+from scaleqa.evaluate.rowfile import all_rows, iterate, row_files
+from scaleqa.evaluate.rows import Row
+from scaleqa.figures.breakdown import Cell, by_domain, by_stress, scaling
+from scaleqa.figures.comparison import Main, Paired, main_table, paired_table
+from scaleqa.figures.costs import Cost, cost_table
+from scaleqa.figures.exchanges import Exchanges, exchange_table
+from scaleqa.figures.groups import Group, group, setting_of
+from scaleqa.figures.retrieval import Retrieval, retrieval
+from scaleqa.pages.drawings import colours
+from scaleqa.pages.html import to_html
+from scaleqa.pages.page import Page, Paragraph, Section, Variant
+from scaleqa.report import further, sections
+from scaleqa.report.columns import Blocks
+from scaleqa.report.comparison import comparison
 from scaleqa.report.details import choose, data
-from scaleqa.report.groups import Group, group, read_light, read_whole, setting_of
-from scaleqa.report.html import script_json
-from scaleqa.report.svg import colours
 from scaleqa.report.words import finding, label
 
+TITLE = "SCALE-QA report"
+NO_MODEL = "There is nothing to say here about this setting: no language model answered."
 DETAILS = 200
 
 
@@ -23,51 +32,42 @@ class Figures:
     """All figures of one setting."""
 
     group: Group
-    main: list[tables.Main]
-    paired: list[tables.Paired]
-    exchanges: list[tables.Exchanges]
-    domains: dict[str, dict[str, tables.Cell]]
-    stress: dict[str, dict[str, tables.Cell]]
-    costs: list[tables.Cost]
+    main: list[Main]
+    paired: list[Paired]
+    retrieval: list[Retrieval]
+    exchanges: list[Exchanges]
+    domains: dict[str, dict[str, Cell]]
+    stress: dict[str, dict[str, Cell]]
+    costs: list[Cost]
 
 
 def figures(one: Group) -> Figures:
     """Computes all figures of a setting."""
     return Figures(
         group=one,
-        main=tables.main_table(one),
-        paired=tables.paired_table(one),
-        exchanges=tables.exchange_table(one),
-        domains=tables.by_domain(one),
-        stress=tables.by_stress(one),
-        costs=tables.cost_table(one),
+        main=main_table(one),
+        paired=paired_table(one),
+        retrieval=[retrieval(rows) for rows in one.rows.values()],
+        exchanges=exchange_table(one),
+        domains=by_domain(one),
+        stress=by_stress(one),
+        costs=cost_table(one),
     )
 
 
 def figures_json(runs: Path) -> dict[str, Any]:
     """Computes the figures of all settings for programs.
 
+    Where no model answered, nothing is said about answers.
+
     Raises:
         DataError: There are no rows, or they cannot be told apart.
     """
-    groups = group(read_light(runs))
-    settings = []
-    for one in groups:
-        found = figures(one)
-        known = {**asdict(one.setting), "questions": one.questions, "packages": one.packages}
-        settings.append(
-            {
-                "setting": known,
-                "finding": finding(one, found.main, found.paired),
-                "main": [asdict(line) for line in found.main],
-                "paired": [asdict(line) for line in found.paired],
-                "exchanges": [asdict(line) for line in found.exchanges],
-                "domains": _cells(found.domains),
-                "stress": _cells(found.stress),
-                "costs": [asdict(line) for line in found.costs],
-            }
-        )
-    return {"settings": settings, "scaling": [asdict(one) for one in tables.scaling(groups)]}
+    groups = group(all_rows(runs, detail=False))
+    return {
+        "settings": [_figures_json(one) for one in groups],
+        "scaling": [asdict(one) for one in scaling(groups)],
+    }
 
 
 def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
@@ -81,90 +81,102 @@ def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
     Raises:
         DataError: There are no rows, or they cannot be told apart.
     """
-    groups = group(read_light(runs))
+    groups = group(all_rows(runs, detail=False))
     chosen = choose(groups, details)
     wanted = set(chosen)
-    whole = read_whole(runs, lambda row: (setting_of(row), row["id"]) in wanted)
+    whole = _whole(runs, lambda row: (setting_of(row), row.id) in wanted)
     found = [figures(one) for one in groups]
-    payload = data(groups, whole, chosen)
+    names = [label(one.setting, one.questions) for one in groups]
+    payload = {
+        **data(groups, whole, chosen),
+        "settings": names,
+        "answered": [one.setting.answers for one in groups],
+    }
+    text = to_html(
+        report_page(found),
+        "report.html",
+        settings=names,
+        shown=_shown(len(chosen), len(payload["questions"])),
+        data=payload,
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f"{out.name}.part")
-    part.write_text(_page(found, payload, len(chosen)), encoding="utf-8", newline="\n")
+    part.write_text(text, encoding="utf-8", newline="\n")
     part.replace(out)
     return finding(groups[0], found[0].main, found[0].paired)
 
 
-def _page(found: Sequence[Figures], payload: dict[str, Any], detailed: int) -> str:
-    names = [label(one.group.setting, one.group.questions) for one in found]
-    parts = list(_parts(found, names))
-    place = resources.files("scaleqa.report")
-    template = Template((place / "page.html").read_text("utf-8"))
-    return template.substitute(
-        style=(place / "page.css").read_text("utf-8"),
-        script=(place / "page.js").read_text("utf-8"),
-        contents="".join(
-            f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title, _ in parts
-        )
-        + '<li><a href="#questions">Questions</a></li>',
-        chooser=_chooser(names),
-        sections="".join(
-            f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">'
-            f"{escape(title)}</h2>{body}</section>"
-            for name, title, body in parts
-        ),
-        shown=_shown(detailed, len(payload["questions"])),
-        data=script_json({**payload, "settings": names}),
-    )
+def report_page(found: Sequence[Figures]) -> Page:
+    """Puts the figures of all settings in order."""
+    return Page(title=TITLE, sections=tuple(_sections(found)))
 
 
-def _parts(found: Sequence[Figures], names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def _sections(found: Sequence[Figures]) -> Iterator[Section]:
     palette = colours({name for one in found for name in one.group.systems})
-
-    def each(write: Callable[[Figures], str]) -> str:
-        if len(found) == 1:
-            return write(found[0])
-        return "".join(
-            f'<div class="setting" data-setting="{number}"><h3>{escape(name)}</h3>'
-            f"{write(one)}</div>"
-            for number, (name, one) in enumerate(zip(names, found, strict=True))
-        )
-
-    yield (
-        "run",
-        "What was run and what it shows",
-        each(lambda f: sections.headline(f.group, f.main, f.paired)),
-    )
-    yield (
-        "comparison",
-        "Main comparison",
-        each(lambda f: sections.comparison(f.group, f.main, palette)),
-    )
-    yield (
-        "paired",
-        "Paired differences",
-        each(lambda f: sections.differences(f.group, f.paired, palette)),
-    )
-    yield "audit", "Hit and correctness", each(lambda f: sections.audit(f.group, f.main, palette))
-    yield (
-        "exchanges",
-        "Earlier exchanges",
-        each(lambda f: further.exchanges(f.group, f.exchanges, palette)),
-    )
-    yield "domains", "By domain", each(lambda f: further.breakdown(f.group, "domain", f.domains))
-    yield "stress", "By stress", each(lambda f: further.breakdown(f.group, "stress", f.stress))
-    lengths = tables.scaling([one.group for one in found])
+    writers: tuple[tuple[str, str, Callable[[Figures], Blocks]], ...] = (
+        ("run", "What was run and what it shows",
+         lambda f: sections.headline(f.group, f.main, f.paired)),
+        ("comparison", "Main comparison", lambda f: comparison(f.group, f.main, palette)),
+        ("paired", "Paired differences",
+         lambda f: sections.differences(f.group, f.paired, palette)),
+        ("audit", "Hit and correctness", lambda f: sections.audit(f.group, f.main, palette)),
+        ("retrieval", "Retrieval and what is kept",
+         lambda f: further.retrieved(f.group, f.retrieval, palette)),
+        ("exchanges", "Earlier exchanges",
+         lambda f: further.exchanges(f.group, f.exchanges, palette)),
+        ("domains", "By domain", lambda f: further.breakdown(f.group, "domain", f.domains)),
+        ("stress", "By stress", lambda f: further.breakdown(f.group, "stress", f.stress)),
+    )  # fmt: skip
+    for name, title, write in writers:
+        yield from _section(name, title, found, write)
+    lengths = scaling([one.group for one in found])
     if lengths:
-        yield "scaling", "By length", further.scaling(lengths, palette)
-    yield "costs", "Tokens, times, cost", each(lambda f: further.costs(f.group, f.costs, palette))
-
-
-def _chooser(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return ""
-    options = "".join(
-        f'<option value="{number}">{escape(name)}</option>' for number, name in enumerate(names)
+        blocks = further.scaling(lengths, palette)
+        yield Section(name="scaling", title="By length", blocks=blocks)
+    yield from _section(
+        "costs", "Tokens, times, cost", found, lambda f: further.costs(f.group, f.costs, palette)
     )
-    return f'<label class="chooser">Setting <select id="setting">{options}</select></label>'
+
+
+def _section(
+    name: str, title: str, found: Sequence[Figures], write: Callable[[Figures], Blocks]
+) -> Iterator[Section]:
+    """A section about each setting; none where there is nothing to say about any."""
+    written = [write(one) for one in found]
+    if len(found) == 1:
+        blocks = written[0]
+    elif any(written):
+        blocks = tuple(
+            Variant(
+                title=label(one.group.setting, one.group.questions),
+                blocks=some or (Paragraph(text=NO_MODEL),),
+            )
+            for one, some in zip(found, written, strict=True)
+        )
+    else:
+        blocks = ()
+    if blocks:
+        yield Section(name=name, title=title, blocks=blocks)
+
+
+def _figures_json(one: Group) -> dict[str, Any]:
+    found = figures(one)
+    return {
+        "setting": {**asdict(one.setting), "questions": one.questions, "packages": one.packages},
+        "finding": finding(one, found.main, found.paired),
+        "main": [asdict(line) for line in found.main],
+        "paired": [asdict(line) for line in found.paired],
+        "retrieval": [line.as_json() for line in found.retrieval],
+        "exchanges": [asdict(line) for line in found.exchanges],
+        "domains": _cells(found.domains),
+        "stress": _cells(found.stress),
+        "costs": [asdict(line) for line in found.costs],
+    }
+
+
+def _whole(runs: Path, wanted: Callable[[Row], bool]) -> Iterator[Row]:
+    """Reads some rows again, with everything."""
+    return (row for file in row_files(runs) for row in iterate(file) if wanted(row))
 
 
 def _shown(detailed: int, questions: int) -> str:
@@ -176,5 +188,5 @@ def _shown(detailed: int, questions: int) -> str:
     )
 
 
-def _cells(found: dict[str, dict[str, tables.Cell]]) -> dict[str, dict[str, dict[str, Any]]]:
+def _cells(found: dict[str, dict[str, Cell]]) -> dict[str, dict[str, dict[str, Any]]]:
     return {part: {s: asdict(cell) for s, cell in cells.items()} for part, cells in found.items()}

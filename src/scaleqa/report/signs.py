@@ -1,12 +1,12 @@
-"""Letters that mark figures where something stands in for what the paper used."""
+"""Letters that mark figures where something replaces what the paper used."""
 
-from scaleqa.report.groups import Setting
-from scaleqa.report.html import paragraph
+from scaleqa.pages.page import Notes
+from scaleqa.figures.groups import Setting
 from scaleqa.report.words import StandIn, stand_ins
 
 
 class Signs:
-    """The notes of a setting: who stands in for what, and the letters that say so."""
+    """The notes of a setting: what replaces what, and the letters that say so."""
 
     def __init__(self, setting: Setting) -> None:
         """Finds the notes."""
@@ -26,8 +26,8 @@ class Signs:
         """The same for the end of a caption."""
         return f" ({self.both.replace(' ', ', ')})" if self.both else ""
 
-    def below(self, *extra: str) -> str:
-        """The line under a table or figure."""
+    def below(self, *extra: str) -> tuple[Notes, ...]:
+        """The line under a table or drawing, if there is anything to say."""
         notes = [f"{note.sign}: {note.short}" for note in self.notes]
         text = ". ".join([*extra, *notes])
-        return paragraph(f"{text}.", "notes") if text else ""
+        return (Notes(items=(f"{text}.",)),) if text else ()

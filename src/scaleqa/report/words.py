@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scaleqa.report import paper
-from scaleqa.report.groups import Group, Setting, rivals
-from scaleqa.report.svg import percent
-from scaleqa.report.tables import Main, Paired
+from scaleqa import paper
+from scaleqa.pages.forms import percent
+from scaleqa.figures.comparison import Main, Paired
+from scaleqa.figures.groups import Group, Setting, rivals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +32,14 @@ def stand_ins(setting: Setting) -> list[StandIn]:
 
 
 def _reader(setting: Setting) -> list[StandIn]:
+    if setting.backend is None:
+        return []
     model = setting.backend.partition("@")[0]
-    if setting.backend.startswith("extractive"):
+    if setting.stand_in:
         short = f"extractive reader, no model, instead of {paper.DEFAULT}"
         long = (
-            "Answers come from an extractive reader that matches words and is no model; it stands "
-            f"in for the paper's {paper.DEFAULT}. It shows that the loop runs and says little "
-            "about a memory. Its answers are also what is written back."
+            f"No language model answered: a reader that matches words replaces the paper's "
+            f"{paper.DEFAULT}, so there are no figures about answers. Its replies are written back."
         )
     elif paper.is_block(model):
         return []
@@ -50,7 +51,7 @@ def _reader(setting: Setting) -> list[StandIn]:
 
 def _embedder(setting: Setting) -> list[StandIn]:
     name = (setting.embedder or "an embedder the rows do not name").partition("@")[0]
-    if paper.EMBEDDER in name:
+    if paper.LARGE in name:
         return []
     short = f"{name} instead of BGE-large"
     long = f"Embeddings come from {name}, standing in for the paper's BGE-large."
@@ -59,22 +60,40 @@ def _embedder(setting: Setting) -> list[StandIn]:
 
 def label(setting: Setting, questions: int) -> str:
     """Names a setting."""
+    return f"{setting.length}, {reader_of(setting)}, {questions:,} questions"
+
+
+def reader_of(setting: Setting) -> str:
+    """Names who answered, and whether that was written back."""
+    if setting.backend is None:
+        return "retrieval alone"
     loop = "closed loop" if setting.writeback else "no write-back"
-    return f"{setting.length}, {setting.backend.partition('@')[0]}, {loop}, {questions:,} questions"
+    return f"{setting.backend.partition('@')[0]}, {loop}"
+
+
+def hit_of(setting: Setting) -> str:
+    """Names the share of questions with all evidence in the context."""
+    return "In context" if setting.backend is None else "CL hit"
 
 
 def described(group: Group) -> list[tuple[str, str]]:
     """Lists what was run."""
     one = group.setting
-    names = ", ".join(group.packages[:6]) + (", …" if len(group.packages) > 6 else "")
     return [
         ("Setting", label(one, group.questions)),
-        ("Packages", f"{len(group.packages)}: {names}"),
         ("Systems", ", ".join(group.systems)),
-        ("Backend", one.backend),
+        *_answering(one),
         ("Embedder", one.embedder or "the rows do not say"),
-        ("Prompt", one.prompt),
-        ("Write-back", "on: exchanges become part of the thread" if one.writeback else "off"),
+    ]
+
+
+def _answering(setting: Setting) -> list[tuple[str, str]]:
+    if setting.backend is None or setting.prompt is None:
+        return [("Reader", "none: retrieval alone")]
+    return [
+        ("Reader", setting.backend),
+        ("Prompt", setting.prompt),
+        ("Write-back", "on: exchanges become part of the thread" if setting.writeback else "off"),
     ]
 
 
@@ -96,13 +115,14 @@ def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str
 
     The measure is CL hit where no model answers, and strict accuracy where one does.
     """
-    extractive = group.setting.backend.startswith("extractive")
-    measure = "hit" if extractive else "correct"
-    does = "shows all evidence for" if extractive else "answers rightly"
+    answered = group.setting.answers
+    measure = "correct" if answered else "hit"
+    does = "answers" if answered else "retrieves all evidence for"
+    well = " correctly" if answered else ""
     first, *_ = table
     start = (
         f"{first.system} {does} {percent(_value(first, measure))} of {first.scores.questions:,} "
-        f"questions with {first.context.mean:,.0f} context tokens on average"
+        f"questions{well} with {first.context.mean:,.0f} context tokens on average"
     )
     others = [line for line in table[1:] if line.system in rivals(group.systems)]
     memories = [line for line in others if not line.system.startswith("full_context")]
@@ -123,4 +143,5 @@ def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str
 
 
 def _value(line: Main, measure: str) -> float:
-    return line.scores.hit if measure == "hit" else line.scores.strict_accuracy
+    answers = line.scores.answers
+    return answers.strict_accuracy if answers and measure == "correct" else line.scores.hit

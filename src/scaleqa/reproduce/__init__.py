@@ -2,7 +2,6 @@
 
 from scaleqa.reproduce.catalogue import TABLES, reproduce
 from scaleqa.reproduce.lab import Lab, Sources
-from scaleqa.reproduce.page import Page, as_json
-from scaleqa.reproduce.table import Table
+from scaleqa.reproduce.reproduction import Reproduction
 
-__all__ = ["TABLES", "Lab", "Page", "Sources", "Table", "as_json", "reproduce"]
+__all__ = ["TABLES", "Lab", "Reproduction", "Sources", "reproduce"]

@@ -1,19 +1,24 @@
 """The tables, and how one is made."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from scaleqa.reproduce import late, loops, printed, resources, retrieval
+from scaleqa import paper
+from scaleqa.pages.html import to_html
+from scaleqa.pages.markdown import drawing_files, to_markdown
+from scaleqa.pages.page import Page, Paragraph
+from scaleqa.reproduce import late, loops, resources, retrieval
 from scaleqa.reproduce.lab import Lab
-from scaleqa.reproduce.page import Page, drawing, markdown
 from scaleqa.reproduce.prompts import prompts
-from scaleqa.reproduce.table import Table
+from scaleqa.reproduce.reproduction import Reproduction
+from scaleqa.reproduce.stress import stress
 from tsim.embed.models import KNOWN
 
 RIVALS = ("standard_rag", "hybrid_rrf", "tuned_hybrid", "raptor", "memgpt", "hipporag")
-WHOLE = f"full_context:cap={printed.VISIBLE}"
+WHOLE = f"full_context:cap={paper.VISIBLE}"
 
 _ALL = (
-    Table(
+    Reproduction(
         name="main",
         title="Main comparison",
         about="All systems in the closed loop: are answers right, and was the evidence there?",
@@ -22,7 +27,7 @@ _ALL = (
         lay_out=loops.main,
         example="--subset 60 --system tsim,standard_rag",
     ),
-    Table(
+    Reproduction(
         name="ablation",
         title="Progressive ablation",
         about="From turns to windows to episodes to the whole method, in the closed loop.",
@@ -31,7 +36,7 @@ _ALL = (
         lay_out=loops.ablation,
         example="--subset 60",
     ),
-    Table(
+    Reproduction(
         name="episodes",
         title="Episodes against windows",
         about="Do episodes hold the evidence of a question, and hold it together?",
@@ -47,7 +52,7 @@ _ALL = (
         lay_out=retrieval.episodes,
         example="--subset 60",
     ),
-    Table(
+    Reproduction(
         name="views",
         title="Hit rates of the views",
         about="How often each view of TSIM leads to an episode with evidence.",
@@ -55,7 +60,7 @@ _ALL = (
         lay_out=retrieval.views,
         example="--subset 60",
     ),
-    Table(
+    Reproduction(
         name="theta",
         title="Sensitivity to θ",
         about="TSIM's recall by the similarity below which it ends an episode.",
@@ -70,7 +75,7 @@ _ALL = (
         lay_out=retrieval.theta,
         example="--subset 100 --target 32k",
     ),
-    Table(
+    Reproduction(
         name="embedders",
         title="Sensitivity to the embedder",
         about="Recall with each embedding model that is on this machine.",
@@ -79,7 +84,7 @@ _ALL = (
         lay_out=retrieval.embedders,
         example="--subset 60 --model all-MiniLM-L6-v2",
     ),
-    Table(
+    Reproduction(
         name="scaling",
         title="Recall by length",
         about="What is still found when threads get longer, and in how many tokens.",
@@ -88,7 +93,7 @@ _ALL = (
         lay_out=resources.scaling,
         example="--subset 60 --target 0,16k,64k",
     ),
-    Table(
+    Reproduction(
         name="cost",
         title="System accounting",
         about="What systems keep, and how long they take to read and to find.",
@@ -96,16 +101,16 @@ _ALL = (
         lay_out=resources.cost,
         example="--subset 20 --target 16k",
     ),
-    Table(
+    Reproduction(
         name="stress",
         title="By stress and domain",
         about="CL hit by what makes a question hard, and by domain, in the closed loop.",
         systems=("tsim", "tsim_official", *RIVALS),
         answers=True,
-        lay_out=loops.stress,
+        lay_out=stress,
         example="--subset 60 --system tsim,standard_rag",
     ),
-    Table(
+    Reproduction(
         name="late",
         title="Late episodes",
         about="Our own method beside the paper's and its rivals, at the same number of tokens.",
@@ -122,7 +127,7 @@ _ALL = (
         lay_out=late.late,
         example="--subset 100 --target 32k",
     ),
-    Table(
+    Reproduction(
         name="prompts",
         title="Prompts for Full Context",
         about="Whether the wording of the prompt saves a model that is shown the whole thread.",
@@ -135,8 +140,8 @@ _ALL = (
 TABLES = {table.name: table for table in _ALL}
 
 
-def reproduce(table: Table, lab: Lab, command: str) -> tuple[Page, dict[str, Path]]:
-    """Makes a table and writes it as `NAME.md` with its figure `NAME.svg`.
+def reproduce(table: Reproduction, lab: Lab, command: str) -> tuple[Page, dict[str, Path]]:
+    """Makes a table and writes it as `NAME.md` with its drawing `NAME.svg`, and as `NAME.html`.
 
     Args:
         table: The table, with systems, lengths and models as wanted.
@@ -146,10 +151,15 @@ def reproduce(table: Table, lab: Lab, command: str) -> tuple[Page, dict[str, Pat
     Returns:
         The page, and where it was written.
     """
-    page = table.lay_out(lab, table)
+    made = table.lay_out(lab, table)
+    generated = Paragraph(text=f"This page is generated: `{command}`.")
+    page = replace(made, introduction=(generated, *made.introduction))
     out = lab.sources.out
     out.mkdir(parents=True, exist_ok=True)
-    files = {"table": out / f"{table.name}.md", "figure": out / f"{table.name}.svg"}
-    files["table"].write_text(markdown(page, table.name, command), encoding="utf-8")
-    files["figure"].write_text(drawing(page), encoding="utf-8")
-    return page, files
+    name = table.name
+    drawings = drawing_files(page, name)
+    texts = {f"{name}.md": to_markdown(page, name), f"{name}.html": to_html(page), **drawings}
+    for file, text in texts.items():
+        (out / file).write_text(text, encoding="utf-8", newline="\n")
+    files = {"table": f"{name}.md", "figure": f"{name}.svg", "page": f"{name}.html"}
+    return page, {kind: out / file for kind, file in files.items()}

@@ -16,6 +16,7 @@ from typing import Literal
 from scaleqa.backends import Backend, ChatModel
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Reading, Row, RunSettings, run_packages
+from scaleqa.lengths import length
 from scaleqa.noise import Dialogue
 from scaleqa.packages import BuildSettings, Package, build, load_packages, subset, write_packages
 from scaleqa.prompts import template
@@ -195,13 +196,6 @@ class Lab:
     def _bar(self, system: str, threads: Threads) -> AbstractContextManager[Advance]:
         self._step += 1
         return self.sources.progress(f"{self._step}/{self._steps} {system}, {threads.name}")
-
-
-def length(target: int) -> str:
-    """Writes a length as users do."""
-    if target < 1_000_000:
-        return f"{target / 1000:g}k" if target else "0"
-    return f"{target / 1_000_000:g}M"
 
 
 def slug(name: str) -> str:

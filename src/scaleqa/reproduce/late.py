@@ -1,21 +1,30 @@
 """Our own method beside the paper's, its rivals and perfect boundaries, at the same budget."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scaleqa.evaluate import Diagnosis
+from scaleqa.evaluate import Row
+from scaleqa.figures.retrieval import against, in_context_by, retrieval, share
+from scaleqa.lengths import length
 from scaleqa.packages.resume import NAMED, UNNAMED
-from scaleqa.report.svg import PALETTE, Bar, bars
-from scaleqa.reproduce.lab import Lab, Mix, Threads, length
-from scaleqa.reproduce.page import Column, Grid, Page, count, span, text
-from scaleqa.reproduce.table import INTERVAL, SYSTEM, Table, described, notes
-from scaleqa.stats import mcnemar, paired_bootstrap, wilson
+from scaleqa.pages.drawings import PALETTE, Bar, bars
+from scaleqa.pages.forms import count, signed, text
+from scaleqa.pages.page import Page
+from scaleqa.pages.table import Column, Table, interval
+from scaleqa.reproduce.lab import Lab, Mix, Threads
+from scaleqa.reproduce.reproduction import (
+    INTERVAL,
+    SYSTEM,
+    Reproduction,
+    described,
+    notes,
+    page,
+)
 from scaleqa.systems import with_budget
 from scaleqa.systems.tsim import PARTS
 
 OURS = "tsim"
-SEED = 7
 BRAID: Mix = "braid"
 # Tokens for block-mixed threads and for braided ones.
 BUDGETS: dict[Mix, int] = {"blocks": 500, BRAID: 750}
@@ -30,7 +39,7 @@ SLOW = ("tuned_hybrid", "perfect_episodes")
 HELD = ("tsim_official", OURS, "hybrid_rrf", "tuned_hybrid")
 
 
-def late(lab: Lab, table: Table) -> Page:
+def late(lab: Lab, table: Reproduction) -> Page:
     """Systems at the same budget by setting; our method less each of its parts; sequels."""
     settings: list[tuple[int, Mix]] = [(target, "blocks") for target in table.targets]
     settings.append((min(table.targets), BRAID))
@@ -48,35 +57,35 @@ def late(lab: Lab, table: Table) -> Page:
         found = {spec: lab.retrieve(spec, threads) for spec in _specs(table, target, BUDGETS[mix])}
         ours = next(iter(found.values()))
         for spec, one in found.items():
-            rows.append({"where": where, "system": spec, **_row(threads, one, ours)})
+            rows.append({"where": where, "system": spec, **_row(one, ours)})
             drawn.append(_bar(BRAID if mix == BRAID else length(target), spec, one))
         if target == min(table.targets):
             for part in _parts(mix):
                 less = lab.retrieve(f"{OURS}:budget={BUDGETS[mix]},off={part}", threads)
-                parts.append({"where": where, "off": part, **_row(threads, less, ours)})
-    grids = [
-        Grid(columns=(WHERE, SYSTEM, *COLUMNS), rows=tuple(rows)),
-        Grid(
+                parts.append({"where": where, "off": part, **_row(less, ours)})
+    tables = [
+        Table(columns=(SYSTEM, WHERE, *COLUMNS), rows=tuple(rows)),
+        Table(
             title="Without one part",
-            columns=(WHERE, Column(key="off", head="without", form=text), *COLUMNS),
+            columns=(Column(key="off", head="without", form=text), WHERE, *COLUMNS),
             rows=tuple(parts),
         ),
     ]
     if resuming:
-        grid, more, threads = _resumed(lab, table, resuming)
-        grids.append(grid)
+        asked, more, threads = _resumed(lab, table, resuming)
+        tables.append(asked)
         drawn += more
         used.append(threads)
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(
             table.about,
             "In context: the context holds every evidence turn. Constants were chosen on split s1 "
             "of the records (docs/method.md names the exceptions). The difference is ours less the "
             "system's, paired by question.",
-            " ".join(described(lab, [threads]) for threads in used),
+            described(lab, used),
         ),
-        grids=tuple(grids),
+        tables=tables,
         notes=(
             *notes(lab, table),
             INTERVAL,
@@ -86,18 +95,19 @@ def late(lab: Lab, table: Table) -> Page:
         drawing=bars(
             drawn, title=table.title, description="All evidence in context, Wilson intervals."
         ),
+        used=used,
     )
 
 
 WHERE = Column(key="where", head="threads", form=text)
 COLUMNS = (
     Column(key="in_context", head="in context"),
-    Column(key="interval", head="95 %", form=span),
+    interval("interval"),
     Column(key="s1", head="s1"),
     Column(key="s2", head="s2"),
     Column(key="context_tokens", head="context tokens", form=count),
-    Column(key="difference", head="ours less this", form=lambda value: f"{value:+.3f}"),
-    Column(key="difference_interval", head="95 %", form=span),
+    Column(key="difference", head="ours less this", form=signed),
+    interval("difference_interval"),
     Column(key="mcnemar_p", head="McNemar p", form=lambda value: f"{value:.1g}"),
 )
 KINDS = {NAMED: "named", UNNAMED: "unnamed"}
@@ -114,45 +124,44 @@ def _parts(mix: Mix) -> list[str]:
     return [part for part in PARTS if part not in idle]
 
 
-def _resuming(table: Table) -> list[str]:
+def _resuming(table: Reproduction) -> list[str]:
     """The systems for topics that resume: ours, ours without the part for it, the table's."""
     ours = f"{OURS}:budget={RESUMED}"
     rest = _specs(table, min(table.targets), RESUMED)
     return [*dict.fromkeys((ours, f"{ours},off={REENTRY}", *rest))]
 
 
-def _resumed(lab: Lab, table: Table, specs: list[str]) -> tuple[Grid, list[Bar], Threads]:
+def _resumed(lab: Lab, table: Reproduction, specs: list[str]) -> tuple[Table, list[Bar], Threads]:
     """Measures systems on the questions that have a sequel."""
     threads = _with_sequel(lab.threads(min(table.targets), sequels=True))
     where = f"{length(threads.target)}, resumed"
-    kinds = {q.id: KINDS[q.stress[-1]] for package in threads.packages for q in package.queries}
     found = {spec: lab.retrieve(spec, threads) for spec in specs}
     ours = found[specs[0]]
     rows = [
-        {"where": where, "system": spec, **_row(threads, one, ours), **_shares(one, kinds)}
+        {"where": where, "system": spec, **_row(one, ours), **_shares(one, _kind)}
         for spec, one in found.items()
     ]
     named = tuple(Column(key=kind, head=kind) for kind in KINDS.values())
     every, *others = COLUMNS
-    columns = (WHERE, SYSTEM, *named, replace(every, head="all"), *others)
+    columns = (SYSTEM, WHERE, *named, replace(every, head="all"), *others)
     drawn = [_bar("resumed", spec, one) for spec, one in found.items()]
-    return Grid(title="Topics that resume", columns=columns, rows=tuple(rows)), drawn, threads
+    return Table(title="Topics that resume", columns=columns, rows=tuple(rows)), drawn, threads
 
 
 def _with_sequel(threads: Threads) -> Threads:
     """The same threads with the questions that have a sequel."""
     packages = (
-        replace(package, queries=tuple(q for q in package.queries if q.stress[-1] in KINDS))
+        replace(package, questions=tuple(q for q in package.questions if q.stress[-1] in KINDS))
         for package in threads.packages
     )
     return replace(
         threads,
         name=f"{threads.name}-asked",
-        packages=tuple(package for package in packages if package.queries),
+        packages=tuple(package for package in packages if package.questions),
     )
 
 
-def _specs(table: Table, target: int, budget: int) -> Iterator[str]:
+def _specs(table: Reproduction, target: int, budget: int) -> Iterator[str]:
     """Gives each system a budget, in its own words."""
     for system in table.systems:
         name, _, rest = system.partition(":")
@@ -168,43 +177,41 @@ def _specs(table: Table, target: int, budget: int) -> Iterator[str]:
             yield system
 
 
-def _row(threads: Threads, one: Diagnosis, ours: Diagnosis) -> dict[str, Any]:
-    splits = {q.id: q.split for package in threads.packages for q in package.queries}
-    hits = {result.id: result.in_context for result in one.results}
+def _row(one: Sequence[Row], ours: Sequence[Row]) -> dict[str, Any]:
+    figures = retrieval(one)
     row: dict[str, Any] = {
-        "in_context": one.recall_in_context,
-        "interval": wilson(sum(hits.values()), len(hits)),
-        "context_tokens": one.context_tokens,
+        "in_context": figures.in_context.value,
+        "interval": figures.in_context.interval,
+        "context_tokens": figures.context_tokens,
+        **_shares(one, lambda question: question.split),
     }
-    row |= _shares(one, splits)
     if one is not ours:
-        best = [result.in_context for result in ours.results]
-        other = [hits[result.id] for result in ours.results]
-        difference = paired_bootstrap(best, other, seed=SEED)
-        row["difference"] = difference.difference
-        row["difference_interval"] = difference.interval
-        row["mcnemar_p"] = mcnemar(best, other)
+        compared = against(ours, one)
+        row["difference"] = compared.difference.difference
+        row["difference_interval"] = compared.difference.interval
+        row["mcnemar_p"] = compared.mcnemar_p
     return row
 
 
-def _shares(one: Diagnosis, groups: Mapping[str, str]) -> dict[str, float]:
-    """The share of questions with all evidence in context, by group."""
-    shares = {}
-    for group in sorted({*groups.values()}):
-        own = [result.in_context for result in one.results if groups[result.id] == group]
-        shares[group] = sum(own) / len(own)
-    return shares
+def _shares(rows: Sequence[Row], part: Callable[[Row], str | None]) -> dict[str, float]:
+    """The share of questions with all evidence in context, by part of the questions."""
+    return {name: share.value for name, share in in_context_by(rows, part).items()}
 
 
-def _bar(where: str, spec: str, one: Diagnosis) -> Bar:
-    """Names a bar as shortly as a picture can: budgets stand in the table."""
+def _kind(row: Row) -> str:
+    """Whether the sequel of a question says the name that the question uses."""
+    return KINDS[row.stress[-1]]
+
+
+def _bar(where: str, spec: str, rows: Sequence[Row]) -> Bar:
+    """Names a bar as shortly as a picture can: budgets are in the table."""
     name, _, options = spec.partition(":")
     off = [option for option in options.split(",") if option.startswith("off=")]
-    interval = wilson(sum(result.in_context for result in one.results), one.questions)
+    found = share(row.hit for row in rows)
     return Bar(
         label=f"{where} · {off[0] if off else name}",
-        value=one.recall_in_context,
-        low=interval.low,
-        high=interval.high,
+        value=found.value,
+        low=found.interval.low,
+        high=found.interval.high,
         colour=PALETTE[0] if name == OURS and not off else PALETTE[1],
     )

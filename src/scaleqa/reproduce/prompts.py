@@ -4,15 +4,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from scaleqa import paper
 from scaleqa.errors import DataError
-from scaleqa.evaluate.rows import Row
+from scaleqa.evaluate import Row
+from scaleqa.lengths import length
 from scaleqa.packages import subset
-from scaleqa.report.svg import Bar, bars, colours
-from scaleqa.reproduce import printed
-from scaleqa.reproduce.lab import ANSWER, SEED, Lab, Threads, length
+from scaleqa.pages.drawings import Bar, bars, colours
+from scaleqa.pages.forms import count, fine, text
+from scaleqa.pages.page import Page
+from scaleqa.pages.table import Column, Table, interval
+from scaleqa.reproduce.lab import ANSWER, SEED, Lab, Threads
 from scaleqa.reproduce.loops import figures
-from scaleqa.reproduce.page import Column, Grid, Page, count, fine, span, text
-from scaleqa.reproduce.table import FULL, INTERVAL, SYSTEM, Table, described, notes
+from scaleqa.reproduce.reproduction import (
+    INTERVAL,
+    SYSTEM,
+    Reproduction,
+    answered,
+    described,
+    notes,
+    page,
+)
 
 PROMPTS = ("full-vanilla.v1", "full-evidence-first.v1", "full-question-first.v1")
 QUESTIONS = 120
@@ -23,7 +34,7 @@ COLUMNS = (
     Column(key="prompt", head="prompt", form=text),
     Column(key="questions", head="questions", form=count),
     Column(key="accuracy", head="accuracy"),
-    Column(key="accuracy_interval", head="95 %", form=span),
+    interval("accuracy_interval"),
     Column(key="strict", head="strict"),
     Column(key="unanswered", head="unanswered"),
     Column(key="hit", head="evidence in context"),
@@ -37,13 +48,13 @@ MORE = (
 )
 
 
-def prompts(lab: Lab, table: Table) -> Page:
+def prompts(lab: Lab, table: Reproduction) -> Page:
     """Chooses a prompt for Full Context and compares it with the plain one and with TSIM.
 
     Raises:
         DataError: The backend reads no prompt.
     """
-    if lab.sources.backend.identity.startswith("extractive"):
+    if not answered(lab):
         raise DataError(
             "prompts needs a model that reads them, and the extractive reader does not; name one: "
             "--backend openai:MODEL[@BASE_URL] or gguf:NAME"
@@ -56,7 +67,7 @@ def prompts(lab: Lab, table: Table) -> Page:
         rows = lab.loop(whole, choosing, prompt=prompt, writeback=False)
         tried.append({"system": whole, "prompt": prompt, **_told(rows)})
     chosen = max(tried, key=lambda row: row["accuracy"])["prompt"]
-    beside = length(table.targets[0]) == length(FULL)
+    beside = length(table.targets[0]) == length(paper.TARGET)
     final = []
     for prompt, key in ((PROMPTS[0], PROMPTS[0]), (chosen, "chosen")):
         rows = lab.loop(whole, asked, prompt=prompt, writeback=False)
@@ -65,8 +76,8 @@ def prompts(lab: Lab, table: Table) -> Page:
     for system in others:
         rows = lab.loop(system, asked, writeback=False)
         final.append({"system": system, "prompt": ANSWER, **_told(rows), **_paper(system, beside)})
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(
             table.about,
             f"Three prompts are tried on {choosing.questions} questions without write-back; the "
@@ -74,10 +85,10 @@ def prompts(lab: Lab, table: Table) -> Page:
             f"{asked.questions} others about the same thread. All see the same turns of it.",
             described(lab, [asked]),
         ),
-        grids=(
-            Grid(title="Frozen", columns=(*COLUMNS, *MORE), rows=tuple(final)),
-            Grid(title="Choosing", columns=COLUMNS, rows=tuple(tried)),
-        ),
+        tables=[
+            Table(title="Frozen", columns=(*COLUMNS, *MORE), rows=tuple(final)),
+            Table(title="Choosing", columns=COLUMNS, rows=tuple(tried)),
+        ],
         notes=(
             *notes(lab, table),
             "Full Context shows the newest turns up to its cap. Seconds are means of retrieving "
@@ -85,6 +96,7 @@ def prompts(lab: Lab, table: Table) -> Page:
             INTERVAL,
         ),
         drawing=_drawn(table, final),
+        used=[asked],
     )
 
 
@@ -107,34 +119,30 @@ def _parts(lab: Lab, target: int) -> tuple[Threads, Threads]:
 
 def _only(threads: Threads, part: str, ids: set[str]) -> Threads:
     packages = [
-        replace(package, queries=tuple(query for query in package.queries if query.id in ids))
+        replace(package, questions=tuple(one for one in package.questions if one.id in ids))
         for package in threads.packages
     ]
-    kept = tuple(package for package in packages if package.queries)
+    kept = tuple(package for package in packages if package.questions)
     return Threads(name=f"{threads.name}-{part}", target=threads.target, packages=kept)
 
 
 def _told(rows: Sequence[Row]) -> dict[str, Any]:
-    times = [row["retrieve_ms"] + row["answer_ms"] for row in rows]
-    return {
-        **figures(rows),
-        "prompt_tokens": sum(row["prompt_tokens"] for row in rows) / len(rows),
-        "seconds": sum(times) / len(times) / 1000,
-    }
+    times = [row.timing.retrieve_ms + (row.timing.answer_ms or 0.0) for row in rows]
+    return {**figures(rows), "seconds": sum(times) / len(times) / 1000}
 
 
 def _paper(key: str, beside: bool) -> dict[str, Any]:
-    if key not in printed.PROMPTS or not beside:
+    line = paper.PROMPTS.lines.get(key) if beside else None
+    if line is None:
         return {}
-    accuracy, tokens, seconds = printed.PROMPTS[key]
     return {
-        "paper_accuracy": accuracy,
-        "paper_prompt_tokens": tokens,
-        "paper_seconds": seconds,
+        "paper_accuracy": line.accuracy,
+        "paper_prompt_tokens": line.tokens,
+        "paper_seconds": line.seconds,
     }
 
 
-def _drawn(table: Table, rows: Sequence[dict[str, Any]]) -> str:
+def _drawn(table: Reproduction, rows: Sequence[dict[str, Any]]) -> str:
     shown = []
     for row in rows:
         name = row["system"].partition(":")[0]

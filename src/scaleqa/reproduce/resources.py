@@ -4,12 +4,30 @@ import math
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
+from scaleqa import paper
 from scaleqa.errors import DataError
-from scaleqa.report.svg import Bar, Line, Point, bars, colours, lines
-from scaleqa.reproduce import printed
-from scaleqa.reproduce.lab import Lab, Threads, length
-from scaleqa.reproduce.page import Column, Grid, Page, count, fine, span
+from scaleqa.figures.retrieval import retrieval
+from scaleqa.lengths import length
+from scaleqa.pages.drawings import Bar, Line, Point, bars, colours, lines
+from scaleqa.pages.forms import count, fine
+from scaleqa.pages.page import Page
+from scaleqa.pages.table import Column, Table, interval
+from scaleqa.reproduce.lab import Lab, Threads
+from scaleqa.reproduce.reproduction import (
+    INTERVAL,
+    LENGTH,
+    SYSTEM,
+    Reproduction,
+    combinations,
+    described,
+    label_of,
+    lengths,
+    notes,
+    page,
+)
 from scaleqa.reproduce.retrieval import (
     CONTEXT,
     PAPER_RECALL,
@@ -18,26 +36,12 @@ from scaleqa.reproduce.retrieval import (
     WHAT,
     recall_row,
 )
-from scaleqa.reproduce.table import (
-    FULL,
-    INTERVAL,
-    LENGTH,
-    SYSTEM,
-    Table,
-    combinations,
-    described,
-    label_of,
-    lengths,
-    notes,
-)
-from scaleqa.stats import wilson
-
 QUESTIONS = Column(key="questions", head="questions", form=count)
 # More questions than this add nothing at the greatest length but time.
 AT_A_MILLION = 400
 
 
-def scaling(lab: Lab, table: Table) -> Page:
+def scaling(lab: Lab, table: Reproduction) -> Page:
     """Recall and context by length."""
     used, missing = _lengths_possible(lab, table.targets)
     lab.expect(len(used) * len(table.systems))
@@ -46,28 +50,27 @@ def scaling(lab: Lab, table: Table) -> Page:
     identity = lab.embedder().identity
     for threads in used:
         for system in table.systems:
-            found = lab.retrieve(system, threads)
-            hits = sum(result.in_context for result in found.results)
-            low, high = wilson(hits, found.questions)
-            mark = printed.recall(system, identity, threads.target)
+            found = retrieval(lab.retrieve(system, threads))
+            low, high = found.in_context.interval
+            mark = paper.recall(system, identity, threads.target)
             rows.append({
                 **recall_row(threads, found), "context_interval": (low, high), "paper_recall": mark,
                 "threads": len(threads.packages),
                 "thread_tokens": _mean_tokens(threads),
             })  # fmt: skip
             x = math.log2(threads.target) if threads.target else _left_of(used)
-            points[system].append(Point(x=x, y=hits / found.questions, low=low, high=high))
+            points[system].append(Point(x=x, y=found.in_context.value, low=low, high=high))
     columns = (
-        LENGTH, Column(key="threads", head="threads", form=count),
-        Column(key="thread_tokens", head="tokens a thread", form=count), QUESTIONS, SYSTEM, *RECALL,
-        CONTEXT, Column(key="context_interval", head="95 %", form=span), TOKENS, PAPER_RECALL,
+        SYSTEM, LENGTH, Column(key="threads", head="threads", form=count),
+        Column(key="thread_tokens", head="tokens per thread", form=count), QUESTIONS, *RECALL,
+        CONTEXT, interval("context_interval"), TOKENS, PAPER_RECALL,
     )  # fmt: skip
     ticks = [(math.log2(t.target) if t.target else _left_of(used), length(t.target)) for t in used]
     shades = colours([system.partition(":")[0] for system in table.systems])
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(table.about, WHAT, described(lab, used)),
-        grids=(Grid(columns=columns, rows=tuple(rows)),),
+        tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
             *(f"Left out: {length(target)}. {why[0].upper()}{why[1:]}." for target, why in missing),
             "Length 0 is the truth without noise: one thread of all dialogues, longer than 16k.",
@@ -85,33 +88,36 @@ def scaling(lab: Lab, table: Table) -> Page:
                 for system, some in points.items()
             ],
             title=table.title,
-            description="All evidence in context by length of thread, one line a system.",
+            description="All evidence in context by length of thread, one line per system.",
             x_label="tokens of the thread",
             ticks=ticks,
         ),
+        used=used,
     )
 
 
-def cost(lab: Lab, table: Table) -> Page:
+def cost(lab: Lab, table: Reproduction) -> Page:
     """What systems keep, and how long they take."""
     rows, shown, used = [], [], []
     dimension = lab.embedder().dimension
     for threads, system in combinations(lab, table):
-        found = lab.retrieve(system, threads, cached=False)
+        kept = retrieval(lab.retrieve(system, threads, cold=True)).kept
+        if kept is None:
+            raise DataError(f"the rows of {system} do not say what it keeps; choose another --out")
         many = len(threads.packages)
         row = {
-            "length": length(threads.target), "system": system, "vectors": found.vectors / many,
-            "megabytes": found.vectors / many * dimension * 4 / 1e6,
-            "amplification": found.text_amplification, "ingest_ms": found.ingest_ms_per_turn,
-            "p50_ms": found.retrieve_p50_ms, "p95_ms": found.retrieve_p95_ms,
-            "llm_calls": found.llm_calls / many,
+            "length": length(threads.target), "system": system, "vectors": kept.vectors / many,
+            "megabytes": kept.vectors / many * dimension * 4 / 1e6,
+            "amplification": kept.text_amplification, "ingest_ms": kept.ingest_ms,
+            "p50_ms": kept.retrieve_p50_ms, "p95_ms": kept.retrieve_p95_ms,
+            "llm_calls": (kept.llm_calls or 0) / many,
         }  # fmt: skip
-        rows.append({**row, **(printed.COST.get(system, {}) if threads.target == FULL else {})})
+        rows.append({**row, **_paper_cost(system, threads.target)})
         name = system.partition(":")[0]
         shown.append(
             Bar(
                 label=label_of(threads, table, system),
-                value=found.retrieve_p50_ms,
+                value=kept.retrieve_p50_ms,
                 colour=colours([name])[name],
             )
         )
@@ -122,20 +128,20 @@ def cost(lab: Lab, table: Table) -> Page:
         ("p50_ms", "p50 ms", fine), ("p95_ms", "p95 ms", fine),
     )  # fmt: skip
     columns = (
-        *lengths(table), SYSTEM,
+        SYSTEM, *lengths(table),
         *(Column(key=key, head=head, form=form) for key, head, form in both),
         Column(key="llm_calls", head="LLM calls", form=count),
         *(Column(key=f"paper_{key}", head=f"paper {head}", form=form) for key, head, form in both),
     )  # fmt: skip
-    return Page(
-        title=table.title,
+    return page(
+        table,
         about=(
             table.about,
             "Vectors, megabytes and calls are of one thread, on average. Megabytes are those of "
             "32-bit vectors alone. Text ×: words of all indexed texts over words of the thread.",
             described(lab, used),
         ),
-        grids=(Grid(columns=columns, rows=tuple(rows)),),
+        tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
             "Every text was embedded anew, none taken from the cache. Times are of this machine: "
             f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}.",
@@ -151,7 +157,13 @@ def cost(lab: Lab, table: Table) -> Page:
             most=max(bar.value for bar in shown) or 1.0,
             form=lambda value: f"{value:.1f} ms",
         ),
+        used=used,
     )
+
+
+def _paper_cost(system: str, target: int) -> dict[str, Any]:
+    line = paper.COST.lines.get(system) if target == paper.TARGET else None
+    return {f"paper_{key}": value for key, value in asdict(line).items()} if line else {}
 
 
 def _lengths_possible(

@@ -30,14 +30,17 @@
   const outcome = (question, row) => (row[1] === "" ? "none" : row[1] === question.gold ? "right" : "wrong");
   const sign = { right: "✓", wrong: "✗", none: "–" };
   const words = { right: "right", wrong: "wrong", none: "no answer" };
+  // Where no model answered, nothing is said about answers.
+  const answered = (question) => data.answered[question.setting];
 
   function mark(question, row) {
     const system = data.systems[row[0]];
     const result = outcome(question, row);
-    const said = `${system.name}: ${row[2] ? "hit" : "miss"}, ${words[result]}`;
+    const evidence = `${system.name}: ${row[2] ? "hit" : "miss"}`;
+    const said = answered(question) ? `${evidence}, ${words[result]}` : evidence;
     const style = { borderColor: system.colour };
     if (row[2]) Object.assign(style, { background: system.colour, color: system.ink });
-    return make("span", { class: "mark", role: "img", "aria-label": said, title: said, style }, sign[result]);
+    return make("span", { class: "mark", role: "img", "aria-label": said, title: said, style }, answered(question) ? sign[result] : "");
   }
 
   function turnChips(unit, question, thread) {
@@ -92,12 +95,12 @@
     const result = outcome(question, row);
     const head = make("header", {},
       make("strong", {}, make("i", { class: "dot", style: { background: system.colour } }), system.name),
-      make("span", { class: result === "none" ? "" : result }, row[1] ? `answered ${row[1]}: ${words[result]}` : "no answer"),
+      answered(question) ? make("span", { class: result === "none" ? "" : result }, row[1] ? `answered ${row[1]}: ${words[result]}` : "no answer") : "",
       make("small", {}, `${row[3].toLocaleString("en")} context tokens`));
     const box = make("article", { class: "answer" }, head, make("p", {}, `${text(row[4])}.`));
     if (!full) return box;
     const rationale = readLines(full.rationale).join("\n").trim();
-    if (rationale) box.append(make("p", {}, make("small", {}, "Rationale: "), rationale));
+    if (rationale && answered(question)) box.append(make("p", {}, make("small", {}, "Rationale: "), rationale));
     if (full.units.length) {
       const list = () => make("ol", { class: "units" }, ...full.units.map((unit) => make("li", {},
         `${text(unit[0]) || "unit"} `, make("small", {}, `score ${unit[2]}${text(unit[1]) ? ` = ${text(unit[1])}` : ""} `),
@@ -115,7 +118,7 @@
       const chosen = question.rows.filter((row) => row[1] === letter).map((row) => data.systems[row[0]].name);
       const item = make("li", letter === question.gold ? { class: "gold" } : {}, make("strong", {}, `${letter} `), text(place));
       if (letter === question.gold) item.append(make("span", { class: "right" }, " ✓ gold"));
-      if (chosen.length) item.append(make("br"), make("small", {}, `chosen by ${chosen.join(", ")}`));
+      if (chosen.length && answered(question)) item.append(make("br"), make("small", {}, `chosen by ${chosen.join(", ")}`));
       return item;
     }));
   }
@@ -197,6 +200,9 @@
     for (const box of document.querySelectorAll(".setting")) box.hidden = Number(box.dataset.setting) !== setting;
     const select = at("setting");
     if (select) select.value = String(setting);
+    if (!data.answered[setting]) at("f-answer").value = "";
+    at("answers").hidden = !data.answered[setting];
+    at("signs").hidden = !data.answered[setting];
     const used = new Set(data.questions.filter((q) => q.setting === setting).flatMap((q) => q.rows.map((row) => row[0])));
     at("f-system").replaceChildren(make("option", { value: "" }, "any"),
       ...[...used].sort((a, b) => a - b).map((n) => make("option", { value: String(n) }, data.systems[n].name)));

@@ -1,14 +1,18 @@
-"""What a table is, and what all tables share."""
+"""What a reproduction of a table is, and what all of them share."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scaleqa.report.groups import Setting
+from scaleqa import __version__, paper
+from scaleqa.figures.groups import Setting
+from scaleqa.lengths import length
+from scaleqa.pages.forms import text
+from scaleqa.pages.page import Block, Drawing, Facts, Notes, Page, Paragraph, Section
+from scaleqa.pages.table import Column, Table
+from scaleqa.report.provenance import Provenance
 from scaleqa.report.words import stand_ins
-from scaleqa.reproduce.lab import Lab, Threads, length
-from scaleqa.reproduce.page import Column, Page, text
+from scaleqa.reproduce.lab import Lab, Threads
 
-FULL = 128_000
 SYSTEM = Column(key="system", head="system", form=text)
 LENGTH = Column(key="length", head="length", form=text)
 INTERVAL = "Intervals are Wilson's, 95 %."
@@ -22,8 +26,8 @@ WITHOUT_MODEL = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table of the paper.
+class Reproduction:
+    """How a table of the paper is made.
 
     Attributes:
         name: What users write.
@@ -41,14 +45,14 @@ class Table:
     title: str
     about: str
     systems: tuple[str, ...]
-    targets: tuple[int, ...] = (FULL,)
+    targets: tuple[int, ...] = (paper.TARGET,)
     answers: bool = False
     models: tuple[str, ...] = ()
-    lay_out: Callable[[Lab, "Table"], Page]
+    lay_out: Callable[[Lab, "Reproduction"], Page]
     example: str = ""
 
 
-def combinations(lab: Lab, table: Table) -> Iterator[tuple[Threads, str]]:
+def combinations(lab: Lab, table: Reproduction) -> Iterator[tuple[Threads, str]]:
     """Goes through all lengths and systems."""
     lab.expect(len(table.targets) * len(table.systems))
     for target in table.targets:
@@ -57,12 +61,12 @@ def combinations(lab: Lab, table: Table) -> Iterator[tuple[Threads, str]]:
             yield threads, system
 
 
-def lengths(table: Table) -> tuple[Column, ...]:
+def lengths(table: Reproduction) -> tuple[Column, ...]:
     """A column for lengths, where there are several."""
     return (LENGTH,) if len(table.targets) > 1 else ()
 
 
-def label_of(threads: Threads, table: Table, what: str) -> str:
+def label_of(threads: Threads, table: Reproduction, what: str) -> str:
     """Names a bar: what it is, and the length where there are several."""
     return f"{length(threads.target)} · {what}" if len(table.targets) > 1 else what
 
@@ -81,21 +85,53 @@ def described(lab: Lab, threads: Sequence[Threads]) -> str:
     if lab.sources.subset:
         said += (
             f" **A stratified subset of {lab.sources.subset} questions, for a quick look:** fewer "
-            "dialogues of records and more noise stand in the threads than with all questions."
+            "dialogues of records and more noise are in the threads than with all questions."
         )
     return said
 
 
-def notes(lab: Lab, table: Table, *, embedder: bool = True) -> list[str]:
-    """Names what stands in for what the paper used."""
-    setting = Setting(
-        target=None,
-        backend=lab.sources.backend.identity,
-        embedder=lab.embedder().identity if embedder else None,
-        prompt="",
-        writeback=True,
-        records="",
+def page(
+    table: Reproduction,
+    *,
+    about: Sequence[str],
+    tables: Sequence[Table],
+    drawing: str,
+    notes: Sequence[str],
+    used: Sequence[Threads],
+) -> Page:
+    """Puts a page together.
+
+    Args:
+        table: What is reproduced.
+        about: Paragraphs above the figures.
+        tables: The figures.
+        drawing: The same as a drawing.
+        notes: What to know when reading them.
+        used: The threads that were read.
+    """
+    names = sorted({(f"{one.name}/{p.name}", p.sha256) for one in used for p in one.packages})
+    made = Provenance(version=__version__, packages=tuple(names))
+    blocks: tuple[Block, ...] = (
+        *tables,
+        Drawing(svg=drawing, title=table.title),
+        Notes(items=tuple(notes)),
+        Facts(items=made.facts),
     )
+    return Page(
+        title=table.title,
+        introduction=tuple(Paragraph(text=one) for one in about),
+        sections=(Section(blocks=blocks),),
+    )
+
+
+def answered(lab: Lab) -> bool:
+    """Tells whether a model answers, so that right and wrong answers mean something."""
+    return not lab.sources.backend.stand_in
+
+
+def notes(lab: Lab, table: Reproduction, *, embedder: bool = True) -> list[str]:
+    """Names what stands in for what the paper used."""
+    setting = _setting(lab, lab.embedder().identity if embedder else None)
     parts = {"reader"} if table.answers else set()
     parts |= {"embedder"} if embedder else set()
     said = [note.long for note in stand_ins(setting) if note.part in parts]
@@ -104,3 +140,13 @@ def notes(lab: Lab, table: Table, *, embedder: bool = True) -> list[str]:
     if replaced and not lab.sources.helper:
         said.append(f"No chat model was given with --assist: {'; '.join(replaced)}.")
     return [*said, "Records and noise are ours, not the paper's: its figures are for orientation."]
+
+
+def _setting(lab: Lab, embedder: str | None) -> Setting:
+    return Setting(
+        target=None,
+        backend=lab.sources.backend.identity,
+        embedder=embedder,
+        writeback=True,
+        stand_in=lab.sources.backend.stand_in,
+    )

@@ -1,0 +1,1 @@
+"""One table type, drawings, pages made of both, and what writes them."""

@@ -1,0 +1,279 @@
+"""Pages about retrieval alone: whether the evidence came back, by what, at what cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scaleqa import paper
+from scaleqa.evaluate.rows import Row
+from scaleqa.figures.paired import Compared
+from scaleqa.figures.retrieval import Retrieval, Share, against, in_context_by, retrieval
+from scaleqa.packages import Package
+from scaleqa.pages.forms import count, fine, share, signed, signed_span, span, tenths, text
+from scaleqa.pages.page import Block, Facts, Notes, Page, Paragraph, Section
+from scaleqa.pages.table import Column, Table, interval
+from scaleqa.report.provenance import provenance_of
+
+SYSTEM = Column(key="system", head="system", form=text)
+IN_CONTEXT = Column(key="in_context", head="in context")
+RECALL = Column(key="recall", head="recall@5")
+TOKENS = Column(key="tokens", head="context tokens", form=count)
+MAIN = (
+    SYSTEM,
+    RECALL,
+    interval("recall_interval"),
+    IN_CONTEXT,
+    Column(key="together", head="co-containment"),
+    TOKENS,
+    Column(key="paper_large", head="paper recall@5, BGE-large"),
+    Column(key="paper_small", head="paper recall@5, MiniLM"),
+    Column(key="paper_together", head="paper co-containment"),
+)
+AGAINST = (
+    SYSTEM,
+    IN_CONTEXT,
+    interval("in_context_interval"),
+    RECALL,
+    TOKENS,
+    Column(key="difference", head="difference", form=signed),
+    interval("difference_interval", form=signed_span),
+    Column(key="p", head="McNemar's p", form=lambda value: f"{value:.2g}"),
+)
+KEPT = (
+    SYSTEM,
+    Column(key="vectors", head="vectors", form=count),
+    Column(key="text_amplification", head="text ×", form=fine),
+    Column(key="embedded_texts", head="texts embedded per turn", form=fine),
+    Column(key="ingest_ms", head="ingest ms per turn", form=fine),
+    Column(key="retrieve_p50_ms", head="p50 ms", form=fine),
+    Column(key="retrieve_p95_ms", head="p95 ms", form=fine, joined=True),
+)
+TITLES = {"scaleqa": "Results", "longmemeval": "LongMemEval"}
+WHAT = (
+    "Recall@5: the best five units together hold every evidence turn. In context: the whole "
+    "context does. Co-containment: one unit holds all, of questions with several evidence turns."
+)
+ORIENTATION = "The paper's records, noise and models are not ours: its figures are for orientation."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A system on the page.
+
+    Attributes:
+        figures: Its figures.
+        groups: All evidence in context, by group of questions.
+        against: The difference to the first system; None for that one.
+    """
+
+    figures: Retrieval
+    groups: Mapping[str, Share]
+    against: Compared | None
+
+
+def retrieval_page(
+    rows: Mapping[str, Sequence[Row]], packages: Sequence[Package], command: str
+) -> Page:
+    """Lays out what systems retrieved.
+
+    Args:
+        rows: The rows of each system; the first is the one that others are compared with.
+        packages: What was asked.
+        command: How a user gets the same page.
+    """
+    settings = packages[0].settings
+    dataset = settings.get("dataset", "scaleqa")
+    target = settings.get("target") if dataset == "scaleqa" else None
+    first, *_ = rows.values()
+    lines = [
+        Line(
+            figures=retrieval(own),
+            groups=in_context_by(own, lambda row: row.domain),
+            against=None if own is first else against(own, first),
+        )
+        for own in rows.values()
+    ]
+    beside = paper.LONGMEMEVAL if dataset == "longmemeval" else None
+    blocks: list[Block] = [main_table(lines, target)]
+    if len(lines) > 1:
+        blocks.append(_against(lines))
+    if len(lines[0].groups) > 1:
+        blocks.append(_groups(lines, "domain" if dataset == "scaleqa" else "type of question"))
+    blocks.append(Table(title="Kept and taken", columns=KEPT, rows=_kept(lines)))
+    if any(line.figures.views for line in lines):
+        blocks.append(_views(lines, target))
+    if beside:
+        blocks += [Paragraph(text=f"Paper: {beside.source}."), _transferred(beside)]
+    notes = [
+        "Intervals of shares are Wilson's, 95 %; of differences, by paired bootstrap.",
+        "Times leave out the embedding of texts, which is cached and shared by all systems.",
+    ]
+    if target == paper.TARGET or beside:
+        notes.append(ORIENTATION)
+    every = [row for own in rows.values() for row in own]
+    return generated(
+        TITLES.get(dataset, dataset),
+        command,
+        facts=(*_facts(packages, first[0]), *provenance_of(every).facts),
+        blocks=[Paragraph(text=WHAT), *blocks, Notes(items=tuple(notes))],
+    )
+
+
+def generated(
+    title: str, command: str, *, facts: Sequence[tuple[str, str]], blocks: Sequence[Block]
+) -> Page:
+    """A page that says how it was generated, and from what."""
+    return Page(
+        title=title,
+        introduction=(
+            Paragraph(text=f"This page is generated: `{command}`."),
+            Facts(items=tuple(facts)),
+        ),
+        sections=(Section(blocks=tuple(blocks)),),
+    )
+
+
+def _facts(packages: Sequence[Package], row: Row) -> list[tuple[str, str]]:
+    settings = packages[0].settings
+    turns = sum(len(package.stream) for package in packages)
+    asked = sum(len(package.questions) for package in packages)
+    tokens = sum(package.stats["tokens"] for package in packages) / len(packages)
+    built = ", ".join(
+        f"{name.replace('_', ' ')} {settings[name]}"
+        for name in ("regime", "form", "mix", "noise_seed", "mix_seed", "seed", "sequels")
+        if name in settings
+    )
+    facts = [
+        ("Questions", f"{asked:,}"),
+        (
+            "Threads",
+            f"{len(packages):,}, with {tokens:,.0f} tokens on average, {turns:,} turns in all",
+        ),
+        ("Built with", built),
+        ("Embedder", f"{row.run.embedder}, in place of the paper's BGE-large"),
+    ]
+    if "left_out" in settings:
+        out = settings["left_out"]
+        facts.append(
+            (
+                "Left out",
+                f"{out['abstentions']} questions that are not to be answered, {out['unmarked']} "
+                "without marked evidence",
+            )
+        )
+    if row.run.records_sha256:
+        facts.append(("Data", f"sha256 {row.run.records_sha256}"))
+    return facts
+
+
+def main_table(lines: Sequence[Line], target: int | None = None) -> Table:
+    """The main table, with the paper's figures where it has some for this length."""
+    rows = tuple(
+        {**_shares(line.figures), **_paper(line.figures.system, target)} for line in lines
+    )
+    return Table(title="Retrieval", columns=MAIN, rows=rows).filled()
+
+
+def _against(lines: Sequence[Line]) -> Table:
+    """The difference of each system to the first."""
+    rows = []
+    for line in lines:
+        row = _shares(line.figures)
+        if line.against:
+            row |= {
+                "difference": line.against.difference.difference,
+                "difference_interval": line.against.difference.interval,
+                "p": line.against.mcnemar_p,
+            }
+        rows.append(row)
+    first = lines[0].figures.system
+    title = f"Difference to {first} on the same questions, all evidence in context"
+    return Table(title=title, columns=AGAINST, rows=tuple(rows))
+
+
+def _shares(one: Retrieval) -> dict[str, Any]:
+    return {
+        "system": one.system,
+        "recall": one.recalled.value,
+        "recall_interval": one.recalled.interval,
+        "in_context": one.in_context.value,
+        "in_context_interval": one.in_context.interval,
+        "together": one.together.value if one.together else None,
+        "tokens": one.context_tokens,
+    }
+
+
+def _paper(system: str, target: int | None) -> dict[str, Any]:
+    return {
+        "paper_large": paper.recall(system, paper.LARGE, target),
+        "paper_small": paper.recall(system, paper.SMALL, target),
+        "paper_together": paper.together(system, target),
+    }
+
+
+def _groups(lines: Sequence[Line], grouping: str) -> Table:
+    questions = {name: s.questions for one in lines for name, s in one.groups.items()}
+    names = sorted(questions)
+    columns = (
+        SYSTEM,
+        *(
+            Column(
+                key=name,
+                head=f"{name} ({questions[name]})",
+                below=(Column(key=f"{name} interval", head="95 %", form=span),),
+                heat=True,
+            )
+            for name in names
+        ),
+    )
+    rows = []
+    for one in lines:
+        row: dict[str, Any] = {"system": one.figures.system}
+        for name, held in one.groups.items():
+            row |= {name: held.value, f"{name} interval": held.interval}
+        rows.append(row)
+    title = f"All evidence in context by {grouping} (number of questions)"
+    return Table(title=title, columns=columns, rows=tuple(rows))
+
+
+def _kept(lines: Sequence[Line]) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {"system": line.figures.system, **(asdict(line.figures.kept) if line.figures.kept else {})}
+        for line in lines
+    )
+
+
+def _views(lines: Sequence[Line], target: int | None) -> Table:
+    beside = target == paper.TARGET
+    rows = []
+    for line in lines:
+        system = line.figures.system
+        rows += [
+            {
+                "system": system,
+                "view": view,
+                "rate": held.value,
+                "paper": paper.view(system, view) if beside else None,
+            }
+            for view, held in line.figures.views.items()
+        ]
+    columns = (
+        SYSTEM,
+        Column(key="view", head="view", form=text),
+        Column(key="rate", head="hit rate", form=share),
+        Column(key="paper", head="paper, BGE-large", form=share),
+    )
+    return Table(title="Views that lead to evidence", columns=columns, rows=tuple(rows)).filled()
+
+
+def _transferred(printed: paper.Printed[str, paper.Transferred]) -> Table:
+    columns = (
+        Column(key="method", head="method", form=text),
+        Column(key="recall", head="in context"),
+        Column(key="tokens", head="context tokens", form=tenths),
+    )
+    rows = tuple(
+        {"method": line.method, "recall": line.recall, "tokens": line.tokens}
+        for line in printed.lines.values()
+    )
+    return Table(title="The paper", columns=columns, rows=rows)
