@@ -21,8 +21,8 @@ class Preset:
 
     Attributes:
         name: What users call it.
-        settings: The method and its constants.
-        former: Fingerprints of the same method and constants in earlier versions.
+        settings: The constants.
+        former: Fingerprints that earlier releases wrote for the same method and constants.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Preset:
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """Everything that a memory built with this preset may call it, the present name first."""
+        """All fingerprints under which files of this preset may have been written, newest first."""
         return (self.fingerprint, *self.former)
 
 

@@ -120,7 +120,7 @@ class Thread:
         most = self._preset.settings.budget if budget is None else budget
         asked = self._asked(query, k, most)
         with self._asking() as (engine, reader):
-            found = engine.search(asked, self._tools(reader))
+            found = engine.search(asked, self._host(reader))
             turns = {
                 turn.id: turn
                 for turn in reader.turns(self.name, [t for f in found for t in f.turns])
@@ -140,7 +140,7 @@ class Thread:
         """Tells which turns each view leads to, before ranking: for diagnostics."""
         asked = self._asked(query)
         with self._asking() as (engine, reader):
-            return engine.views(asked, self._tools(reader))
+            return engine.views(asked, self._host(reader))
 
     def context(self, query: str, *, budget: int = CONTEXT_BUDGET) -> str:
         """Writes the episodes that bear on a query as text for a prompt, within the budget."""
@@ -192,7 +192,7 @@ class Thread:
                 with self._store.snapshot() as reader:
                     gone = self._turns_of(reader, turn, episode)
                     engine = self._current(reader)
-                changes, forgotten = engine.forget(gone, self._tools(self._store))
+                changes, forgotten = engine.forget(gone, self._host(self._store))
                 # What is left is read anew: rows that moved up score as if they had always been
                 # there.
                 self._engine = None
@@ -204,7 +204,7 @@ class Thread:
         if not 0 <= threshold <= 1:
             raise InputError(f"threshold={threshold} makes no sense; it is between 0 and 1")
         with self._asking() as (engine, reader):
-            begin = {*engine.beginnings(threshold, self._tools(reader))}
+            begin = {*engine.beginnings(threshold, self._host(reader))}
             turns = [turn for _, turn in reader.all_turns(self.name)]
         groups: list[list[Turn]] = []
         for turn in turns:
@@ -235,7 +235,7 @@ class Thread:
             self._engine = None
             raise
 
-    def _tools(self, reader: Reader) -> Tools:
+    def _host(self, reader: Reader) -> Tools:
         return Tools(
             embed=self._embedder.embed,
             read=lambda episodes: reader.episode_turns(self.name, episodes),
@@ -256,7 +256,7 @@ class Thread:
                 # The snapshot ends before the engine embeds summaries, which may take long.
                 with self._store.snapshot() as reader:
                     engine = self._current(reader)
-                changes, receipts = engine.grow(turns, vectors, self._tools(self._store))
+                changes, receipts = engine.grow(turns, vectors, self._host(self._store))
                 if self._commit(changes, engine.counters):
                     return receipts
                 self._engine = None
