@@ -30,13 +30,12 @@ from scaleqa.evaluate.retrieve import CHUNK
 from scaleqa.noise import shipped_pool
 from scaleqa.packages import BuildSettings, Package, Query, build, load_packages, write_packages
 from scaleqa.records import shipped
-from scaleqa.systems import Asked, System, Tools, open_system, system_names
+from scaleqa.systems import Asked, System, Tools, memories, open_system, system_names
 from tsim import tokens
 from tsim.embed import CachedEmbedder, open_embedder
 
 TARGET = 128_000
 REFERENCE = "standard_rag"
-CONTROLS = frozenset({"full_context", "oracle", "zero_shot"})
 # Heading, key, digits, and whether it is told beside the reference.
 COLUMNS = (
     ("cold s", "cold_seconds", 1, False),
@@ -190,7 +189,7 @@ def compare(names: Sequence[str], path: Path, options: argparse.Namespace) -> No
 
 
 def main() -> None:
-    names = [name for name in system_names() if name not in CONTROLS]
+    names = memories(system_names())
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--system", nargs="+", default=names, help="names, or name:key=value,…")
     parser.add_argument("--package", type=Path, help="a package; one is built when not given")

@@ -2,7 +2,10 @@
 
 import json
 import multiprocessing
+import subprocess
+import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,8 @@ from scaleqa.backends import (
     Price,
     Reply,
     Request,
-    Said,
+    backends,
+    is_stand_in,
     open_backend,
     open_chat,
     read_price,
@@ -54,7 +58,8 @@ LOOK = Function(name="look", description="Looks.", parameters={"type": "object"}
 
 
 def asking(prompt: str, **changes) -> Request:
-    return Request(prompt=prompt, context="", question="q", options={}, **changes)
+    options = dict.fromkeys("ABCD", "x")
+    return Request(prompt=prompt, context="", question="q", **{"options": options, **changes})
 
 
 @pytest.fixture
@@ -84,7 +89,7 @@ def test_functions_are_offered_and_calls_read(chat, model):
     chat.script = [(200, completion(None, tool_calls=calls), {})]
     said = model.chat(HELLO, [LOOK], most_tokens=50)
     call = Call(id="7", name="look", arguments={"for": "key"})
-    assert said == Said(text="", calls=(call,), prompt_tokens=11, completion_tokens=7)
+    assert said == Reply(text="", calls=(call,), prompt_tokens=11, completion_tokens=7)
     sent = chat.seen[0]
     assert sent["tools"] == [
         {
@@ -261,7 +266,10 @@ def test_calls_come_back_from_the_cache(chat, model, tmp_path):
     calls = [{"id": "7", "function": {"name": "look", "arguments": '{"for": "key"}'}}]
     chat.script = [(200, completion(None, tool_calls=calls), {})]
     cached = CachedChat(model, tmp_path / "replies.db")
-    assert cached.chat(HELLO, [LOOK]) == cached.chat(HELLO, [LOOK])
+    said = cached.chat(HELLO, [LOOK])
+    assert cached.chat(HELLO, [LOOK]) == replace(said, cached=True)
+    assert not said.cached
+    assert said.calls == (Call(id="7", name="look", arguments={"for": "key"}),)
     assert len(chat.seen) == 1
 
 
@@ -284,6 +292,7 @@ def _fill(directory: Path, start: int) -> None:
 
 class Echo:
     identity = "echo"
+    stand_in = False
 
     def reply(self, request: Request) -> Reply:
         return Reply(text=f"echo {request.prompt}")
@@ -344,8 +353,14 @@ def without_times(rows):
     ],
 )
 def test_the_likeliest_letter_is_chosen(likely, letter):
-    assert choose(likely) == letter
-    assert choose(reversed(likely)) == letter
+    assert choose(likely, "ABCD") == letter
+    assert choose(reversed(likely), "ABCD") == letter
+
+
+def test_letters_are_those_of_the_question():
+    likely = [(" A", -0.1), (" E", -0.2), ("F", -0.3)]
+    assert choose(likely, {"E": "x", "F": "y"}) == "E"
+    assert choose(likely, {"Y": "yes", "N": "no"}) is None
 
 
 @pytest.fixture(scope="module")
@@ -535,6 +550,98 @@ def test_rows_keep_every_character_of_a_reply(tmp_path):
     rows = [{"raw": "a\u2028b\x85c\x0bd\r\ne"}, {"raw": "plain"}]
     write_rows(tmp_path / "rows.jsonl", rows)
     assert read_rows(tmp_path / "rows.jsonl") == rows
+
+
+# Backends by name
+
+
+def test_a_backend_that_is_not_there_or_lacks_something_says_what_to_write():
+    for spec, message in (
+        ("openi:m", r"no backend 'openi'; did you mean openai\?"),
+        ("openai", r"no backend 'openai'; write openai:MODEL\[@BASE_URL\], such as openai:"),
+        ("extractive:3", "no backend 'extractive:3'; write extractive"),
+        ("gguf:m,context=long", "option context=long of gguf should be int, at least 1"),
+        ("openai:m,depth=3", "unknown option 'depth' of openai; there are none"),
+    ):
+        with pytest.raises(DataError, match=message):
+            open_backend(spec)
+
+
+def test_a_stand_in_says_that_no_model_answers(chat, tmp_path, monkeypatch):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path))
+    server = open_backend(f"openai:m@{chat.url}")
+    reader = open_backend("extractive")
+    assert (reader.stand_in, server.stand_in) == (True, False)
+    assert (is_stand_in(reader.identity), is_stand_in(server.identity)) == (True, False)
+    assert not is_stand_in("batch:m")
+    server.close()
+    assert {one.name: (one.chats, one.stand_in) for one in backends()} == {
+        "extractive": (False, True), "gguf": (True, False), "openai": (True, False),
+    }  # fmt: skip
+
+
+def test_a_question_without_choices_is_answered_with_a_sentence():
+    reader = open_backend("extractive")
+    context = "user: It rained all day. The new key is under the mat.\nmodel: Fine."
+    asked = asking("p", options=None)
+    found = reader.reply(replace(asked, context=context, question="Where is the key?"))
+    assert found.text == "The new key is under the mat."
+    for context in ("", "user: nothing of the kind"):
+        unknown = replace(asked, context=context, question="Which zebra?")
+        assert reader.reply(unknown).text == "I cannot tell."
+
+
+def test_a_question_without_choices_is_answered_in_a_models_own_words(tiny_gguf):
+    backend = open_backend(f"gguf:{tiny_gguf},context=512", UNCACHED)
+    found = backend.reply(asking("hello", options=None, most_tokens=4))
+    assert found.completion_tokens == 4
+    assert not found.text.startswith("ANSWER:")
+    backend.close()
+
+
+PLUGIN = """
+from scaleqa.backends import BackendDeclaration, Reply
+from scaleqa.options import NoOptions
+
+class Parrot:
+    identity, stand_in = "parrot/1", True
+
+    def __init__(self, subject, options, access):
+        self.word = subject
+
+    def reply(self, request):
+        return Reply(text=self.word)
+
+    def close(self):
+        pass
+
+BACKEND = BackendDeclaration(
+    name="parrot", summary="Says a word.", example="parrot:B", options=NoOptions, make=Parrot,
+    subject="WORD", stand_in=True,
+)
+"""
+
+
+def test_an_outside_package_brings_a_backend(tmp_path):
+    """A real installation, seen through entry points by a fresh process."""
+    info = tmp_path / "parrot-1.0.dist-info"
+    info.mkdir()
+    (tmp_path / "parrot.py").write_text(PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parrot\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[scaleqa.backends]\nparrot = parrot:BACKEND\n")
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from scaleqa.backends import *\n"
+        "request = Request(prompt='', context='', question='', options=None)\n"
+        "backend = open_backend('parrot:polly')\n"
+        "names = [one.name for one in backends()]\n"
+        "print(json.dumps([backend.reply(request).text, is_stand_in(backend.identity), names]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    names = ["extractive", "gguf", "openai", "parrot"]
+    assert json.loads(ran.stdout) == ["polly", True, names]
 
 
 # The command line

@@ -17,9 +17,6 @@ from scaleqa.evaluate.rows import read_rows
 from scaleqa.reproduce import TABLES, Lab, Sources, as_json, lab, late, reproduce, resources
 from scaleqa.reproduce.page import Column, Grid, Page, markdown, span
 from scaleqa.stats import mcnemar, wilson
-from scaleqa.systems import registry
-from scaleqa.systems.controls import perfect_episodes
-from scaleqa.systems.drift_window import make as drift_window
 from tests.scaleqa.test_packages import NOISE, RECORDS
 from tests.scaleqa.test_sequels import SEQUELS, follow
 from tests.servers import JsonServer, completion, serving
@@ -30,19 +27,6 @@ SHORT = (2500,)
 @contextmanager
 def silent(_label):
     yield lambda _done, _total: None
-
-
-@pytest.fixture(autouse=True)
-def new_systems(monkeypatch):
-    """The systems of this source tree, whatever is installed."""
-
-    class Point:
-        def __init__(self, factory):
-            self.load = lambda: factory
-
-    points = registry._points()
-    own = {"drift_window": Point(drift_window), "perfect_episodes": Point(perfect_episodes)}
-    monkeypatch.setattr(registry, "_points", lambda: {**points, **own})
 
 
 @pytest.fixture
@@ -314,7 +298,7 @@ def test_the_prompt_is_chosen_on_some_questions_and_frozen_on_others(sources):
 
     with serving(JsonServer(answer)) as server:
         backend = open_backend(f"openai:m@{server.url}", Access(cached=False))
-        systems = ("full_context:cap=600", "standard_rag")
+        systems = ("full_context:budget=600", "standard_rag")
         asking = replace(sources, backend=backend)
         page, text, figure = made(asking, "prompts", systems=systems)
         backend.close()

@@ -13,7 +13,7 @@ from scaleqa.evaluate.loop import LoopSettings
 from scaleqa.evaluate.metrics import score
 from scaleqa.packages import load_packages
 from scaleqa.prompts import template
-from scaleqa.systems import split_specs
+from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 

@@ -14,7 +14,7 @@ from scaleqa.cli.run import Assist
 from scaleqa.evaluate import Diagnosis, diagnose
 from scaleqa.evaluate.table import markdown
 from scaleqa.packages import load_packages
-from scaleqa.systems import split_specs
+from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 

@@ -15,7 +15,7 @@ from scaleqa.evaluate.metrics import Scores, score
 from scaleqa.evaluate.rows import all_rows
 from scaleqa.packages import load_packages
 from scaleqa.prompts import template
-from scaleqa.systems import split_specs
+from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 

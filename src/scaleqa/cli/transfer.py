@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from scaleqa.packages import parse_target
-from scaleqa.systems import split_specs, with_budget
+from scaleqa.specs import split_specs
+from scaleqa.systems import with_budget
 from scaleqa.transfer import (
     Chat,
     Measured,
@@ -40,7 +41,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure on other people's data.")
 
 SYSTEMS = (
     "tsim:budget=1100,tsim:budget=2400,tsim:budget=4700,"
-    "bm25_chunks,hybrid_rrf:cap=4700,standard_rag"
+    "bm25_chunks,hybrid_rrf:budget=4700,standard_rag"
 )
 PageOut = Annotated[Path | None, typer.Option("--table", help="Write the tables as Markdown.")]
 

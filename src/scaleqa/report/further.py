@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from scaleqa.backends import is_stand_in
 from scaleqa.report import tables
 from scaleqa.report.groups import Group, length_name
 from scaleqa.report.html import Cell, Cells, figure, paragraph, table
@@ -130,7 +131,7 @@ def costs(group: Group, found: Sequence[tables.Cost], colours: Colours) -> str:
     signs = Signs(group.setting)
     both, reader = signs.both, signs.of("reader")
     counted = any(one.prompt_tokens or one.completion_tokens for one in found)
-    answering = 0 if group.setting.backend.startswith("extractive") else 1
+    answering = 0 if is_stand_in(group.setting.backend) else 1
     priced = any(one.cost_usd is not None for one in found)
     heads = [("system", ""), ("context tokens, sum", both), ("prompt tokens, sum", reader),
              ("completion tokens, sum", reader), ("retrieve p50, ms", both),

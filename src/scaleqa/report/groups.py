@@ -2,23 +2,18 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from scaleqa.backends import is_stand_in
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row, iterate, row_files
+from scaleqa.systems import ordered as ordered
+from scaleqa.systems import rivals as rivals
 
 # What is long and needed for few questions only; it is read again for those.
 HEAVY = ("context", "raw", "rationale", "units")
-# Told the truth, or nothing at all: they bound the others and count for no disagreement.
-BOUNDS = ("oracle", "zero_shot")
-FIRST = ("tsim", "tsim_official")
-ORDER = (
-    *FIRST, "tuned_hybrid", "hybrid_rrf", "fixed_window", "standard_rag", "raptor", "memgpt",
-    "hipporag",
-)  # fmt: skip
-LAST = ("full_context", *BOUNDS)
 Key = tuple[str, str, str]
 
 
@@ -153,23 +148,6 @@ def group(rows: Iterable[Row]) -> list[Group]:
     ]
 
 
-def ordered(systems: Iterable[str]) -> list[str]:
-    """Orders systems: ours, the others as the paper lists them, unknown ones, bounds last."""
-
-    def rank(name: str) -> tuple[int, str]:
-        base = name.partition(":")[0]
-        if base in LAST:
-            return len(ORDER) + 1 + LAST.index(base), name
-        return (ORDER.index(base) if base in ORDER else len(ORDER)), name
-
-    return sorted(systems, key=rank)
-
-
-def rivals(systems: Sequence[str]) -> list[str]:
-    """The systems that are no bounds."""
-    return [name for name in systems if name.partition(":")[0] not in BOUNDS]
-
-
 def _checked(row: object, file: Path, directory: Path) -> Row:
     if isinstance(row, dict) and isinstance(row.get("run"), dict) and "hit" in row:
         return row
@@ -191,7 +169,7 @@ def _sorted(rows: list[Row]) -> list[Row]:
 def _rank(setting: Setting) -> tuple[int, bool, str, str, str, bool, str]:
     return (
         -(setting.target if setting.target is not None else -1),
-        setting.backend.startswith("extractive"),
+        is_stand_in(setting.backend),
         setting.backend,
         setting.embedder or "",
         setting.prompt,

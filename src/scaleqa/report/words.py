@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scaleqa.backends import is_stand_in
 from scaleqa.report import paper
 from scaleqa.report.groups import Group, Setting, rivals
 from scaleqa.report.svg import percent
 from scaleqa.report.tables import Main, Paired
+from scaleqa.systems import memories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ def stand_ins(setting: Setting) -> list[StandIn]:
 
 def _reader(setting: Setting) -> list[StandIn]:
     model = setting.backend.partition("@")[0]
-    if setting.backend.startswith("extractive"):
+    if is_stand_in(setting.backend):
         short = f"extractive reader, no model, instead of {paper.DEFAULT}"
         long = (
             "Answers come from an extractive reader that matches words and is no model; it stands "
@@ -96,7 +98,7 @@ def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str
 
     The measure is CL hit where no model answers, and strict accuracy where one does.
     """
-    extractive = group.setting.backend.startswith("extractive")
+    extractive = is_stand_in(group.setting.backend)
     measure = "hit" if extractive else "correct"
     does = "shows all evidence for" if extractive else "answers rightly"
     first, *_ = table
@@ -105,9 +107,10 @@ def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str
         f"questions with {first.context.mean:,.0f} context tokens on average"
     )
     others = [line for line in table[1:] if line.system in rivals(group.systems)]
-    memories = [line for line in others if not line.system.startswith("full_context")]
+    usable = memories(group.systems)
     against = {pair.second: pair for pair in pairs}
-    ranked = sorted(memories or others, key=lambda line: (-_value(line, measure), line.system))
+    candidates = [line for line in others if line.system in usable]
+    ranked = sorted(candidates or others, key=lambda line: (-_value(line, measure), line.system))
     best = next((line for line in ranked if line.system in against), None)
     if best is None:
         return f"{start}."

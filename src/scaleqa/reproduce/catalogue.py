@@ -10,7 +10,7 @@ from scaleqa.reproduce.table import Table
 from tsim.embed.models import KNOWN
 
 RIVALS = ("standard_rag", "hybrid_rrf", "tuned_hybrid", "raptor", "memgpt", "hipporag")
-WHOLE = f"full_context:cap={printed.VISIBLE}"
+WHOLE = f"full_context:budget={printed.VISIBLE}"
 
 _ALL = (
     Table(

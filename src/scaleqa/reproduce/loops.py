@@ -23,6 +23,7 @@ from scaleqa.reproduce.table import (
     lengths,
     notes,
 )
+from scaleqa.specs import Spec
 from scaleqa.stats import wilson
 
 WHAT = (
@@ -54,7 +55,7 @@ def main(lab: Lab, table: Table) -> Page:
     backend = lab.sources.backend.identity
 
     def beside(system: str, target: int) -> Printed | None:
-        return paper.printed(system.partition(":")[0], backend, target)
+        return paper.printed(Spec.parse(system).name, backend, target)
 
     note = f"The paper's figures are those of {paper.block_of(backend)}."
     return _compared(lab, table, beside, (note,))
@@ -97,7 +98,7 @@ def stress(lab: Lab, table: Table) -> Page:
         _grid("CL hit by primary stress label", table, primary),
         _grid("CL hit by domain", table, domains),
     ]
-    if not backend.startswith("extractive"):
+    if not lab.sources.backend.stand_in:
         grids.append(_by_domain(table, found, paper.block_of(backend) if beside else ""))
     return Page(
         title=table.title,
@@ -137,7 +138,7 @@ def _compared(
     said: tuple[str, ...],
 ) -> Page:
     rows, shown, used = [], [], []
-    silent = lab.sources.backend.identity.startswith("extractive")
+    silent = lab.sources.backend.stand_in
     for threads, system in combinations(lab, table):
         own = figures(lab.loop(system, threads))
         theirs = beside(system, threads.target)
@@ -180,7 +181,7 @@ def _bar(
 ) -> Bar:
     """CL hit where no model answers, and accuracy where one does."""
     key = "hit" if silent else "accuracy"
-    name = row["system"].partition(":")[0]
+    name = Spec.parse(row["system"]).name
     low, high = row[f"{key}_interval"]
     mark = None if theirs is None else (theirs.hit if silent else theirs.accuracy) / 100
     return Bar(
@@ -246,7 +247,7 @@ def _stress_bars(table: Table, found: Mapping[str, Sequence[Row]]) -> str:
     for line in _broken(found, LABELS, lambda row: row["stress"]):
         for system in table.systems:
             value, low, high = line[system]
-            name = system.partition(":")[0]
+            name = Spec.parse(system).name
             mark = printed.STRESS[line["part"]].get(system) if FULL in table.targets else None
             shown.append(
                 Bar(

@@ -13,6 +13,7 @@ from scaleqa.reproduce.lab import ANSWER, SEED, Lab, Threads, length
 from scaleqa.reproduce.loops import figures
 from scaleqa.reproduce.page import Column, Grid, Page, count, fine, span, text
 from scaleqa.reproduce.table import FULL, INTERVAL, SYSTEM, Table, described, notes
+from scaleqa.specs import Spec
 
 PROMPTS = ("full-vanilla.v1", "full-evidence-first.v1", "full-question-first.v1")
 QUESTIONS = 120
@@ -43,7 +44,7 @@ def prompts(lab: Lab, table: Table) -> Page:
     Raises:
         DataError: The backend reads no prompt.
     """
-    if lab.sources.backend.identity.startswith("extractive"):
+    if lab.sources.backend.stand_in:
         raise DataError(
             "prompts needs a model that reads them, and the extractive reader does not; name one: "
             "--backend openai:MODEL[@BASE_URL] or gguf:NAME"
@@ -137,7 +138,7 @@ def _paper(key: str, beside: bool) -> dict[str, Any]:
 def _drawn(table: Table, rows: Sequence[dict[str, Any]]) -> str:
     shown = []
     for row in rows:
-        name = row["system"].partition(":")[0]
+        name = Spec.parse(row["system"]).name
         low, high = row["accuracy_interval"]
         label = row["prompt"] if row["system"] == rows[0]["system"] else row["system"]
         shown.append(

@@ -30,6 +30,7 @@ from scaleqa.reproduce.table import (
     lengths,
     notes,
 )
+from scaleqa.specs import Spec
 from scaleqa.stats import wilson
 
 QUESTIONS = Column(key="questions", head="questions", form=count)
@@ -63,7 +64,7 @@ def scaling(lab: Lab, table: Table) -> Page:
         CONTEXT, Column(key="context_interval", head="95 %", form=span), TOKENS, PAPER_RECALL,
     )  # fmt: skip
     ticks = [(math.log2(t.target) if t.target else _left_of(used), length(t.target)) for t in used]
-    shades = colours([system.partition(":")[0] for system in table.systems])
+    shades = colours([Spec.parse(system).name for system in table.systems])
     return Page(
         title=table.title,
         about=(table.about, WHAT, described(lab, used)),
@@ -80,7 +81,7 @@ def scaling(lab: Lab, table: Table) -> Page:
                 Line(
                     label=system,
                     points=tuple(some),
-                    colour=shades[system.partition(":")[0]],
+                    colour=shades[Spec.parse(system).name],
                 )
                 for system, some in points.items()
             ],
@@ -107,7 +108,7 @@ def cost(lab: Lab, table: Table) -> Page:
             "llm_calls": found.llm_calls / many,
         }  # fmt: skip
         rows.append({**row, **(printed.COST.get(system, {}) if threads.target == FULL else {})})
-        name = system.partition(":")[0]
+        name = Spec.parse(system).name
         shown.append(
             Bar(
                 label=label_of(threads, table, system),

@@ -21,6 +21,7 @@ from scaleqa.reproduce.table import (
     lengths,
     notes,
 )
+from scaleqa.specs import Spec
 from scaleqa.stats import paired_bootstrap, wilson
 from tsim import environment, weights
 from tsim.embed.models import KNOWN
@@ -244,7 +245,7 @@ def _beside(system: str, identity: str, target: int) -> dict[str, Any]:
 def _bar(
     threads: Threads, found: Diagnosis, table: Table, mark: float | None, model: str = ""
 ) -> Bar:
-    name = found.system.partition(":")[0]
+    name = Spec.parse(found.system).name
     low, high = found.recall_interval
     what = found.system.replace("size=", "")
     return Bar(
@@ -268,8 +269,7 @@ def _recall_bars(table: Table, shown: Sequence[Bar]) -> str:
 
 def _theta(system: str) -> float:
     """Reads theta from a specification; the paper's where it says nothing."""
-    _, found, rest = system.partition("theta=")
-    return float(rest.partition(",")[0]) if found else 0.70
+    return float(Spec.parse(system).options.get("theta", 0.70))
 
 
 def _gap(target: int, first: Diagnosis, second: Diagnosis) -> Mapping[str, Any]:

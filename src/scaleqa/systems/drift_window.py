@@ -1,28 +1,41 @@
-"""Episodes alone: cut by the paper's drift rule, one vector each, the five nearest.
+"""Episodes alone: cut by the paper's drift rule, one vector each, the nearest few.
 
 The stage of the paper's ablation between fixed windows and the full method: its segmentation with
 none of its views and none of its ranking.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
-from scaleqa.systems.fixed_window import Windows
+from scaleqa.systems.declaration import SystemDeclaration
 from scaleqa.systems.protocol import Tools
-from scaleqa.systems.registry import take
+from scaleqa.systems.windowed import WindowedSystem
 from tsim.engine import EpisodeSettings
 from tsim.presets import OFFICIAL
 from tsim.segment import Buffer, DriftSettings, advance
 
 
-class DriftWindow(Windows):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftWindowOptions:
+    """Where windows end, and how many are shown."""
+
+    theta: Annotated[
+        float, Field(ge=0, description="Similarity below which a window ends; 0: the paper's.")
+    ] = 0.0
+    k: Annotated[int, Field(ge=1, description="Windows shown.")] = 5
+
+
+class DriftWindow(WindowedSystem):
     """Windows that end where the talk drifts away."""
 
-    def __init__(self, tools: Tools, *, segment: DriftSettings, k: int) -> None:
+    def __init__(self, options: DriftWindowOptions, tools: Tools) -> None:
         """Starts empty."""
-        super().__init__(tools, k)
-        self._segment = segment
+        super().__init__(tools, k=options.k)
+        self._segment = _segment(options.theta)
         self._buffer = Buffer()
 
     def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
@@ -35,11 +48,15 @@ class DriftWindow(Windows):
             yield step.cut
 
 
-def make(options: Mapping[str, str], tools: Tools) -> DriftWindow:
-    """Opens the system; options: theta (0 for the paper's), k."""
-    values = take(options, theta=0.0, k=5)
+def _segment(theta: float) -> DriftSettings:
     settings = OFFICIAL.settings
     assert isinstance(settings, EpisodeSettings)  # noqa: S101  # the paper's preset has episodes
-    theta = float(values["theta"]) or settings.segment.threshold
-    segment = replace(settings.segment, threshold=theta)
-    return DriftWindow(tools, segment=segment, k=int(values["k"]))
+    return replace(settings.segment, threshold=theta or settings.segment.threshold)
+
+
+SYSTEM = SystemDeclaration(
+    name="drift_window",
+    summary="Episodes cut by the paper's rule, one vector each; the nearest.",
+    options=DriftWindowOptions,
+    make=DriftWindow,
+)
