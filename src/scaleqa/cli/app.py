@@ -13,6 +13,7 @@ from scaleqa.cli import (
     reproduce,
     retrieve,
     run,
+    systems,
     transfer,
 )
 from scaleqa.errors import ScaleqaError
@@ -30,6 +31,8 @@ app.command()(retrieve.retrieve)
 app.command()(run.run)
 app.command()(run.compare)
 app.command()(report.report)
+app.command()(systems.systems)
+app.command()(systems.backends)
 app.add_typer(batch.app, name="batch")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
