@@ -197,7 +197,7 @@ def test_rows_are_grouped_by_what_they_share():
         (16_000, "gpt-4o-mini@u", ["tsim_official"]),
         (16_000, "extractive/1", ["tsim_official", "oracle"]),
     ]
-    with pytest.raises(DataError, match="tsim has two rows for batch-01-000 at 16k"):
+    with pytest.raises(DataError, match="tsim_official has two rows for batch-01-000 at 16k"):
         group([row(0), row(0)])
 
 
