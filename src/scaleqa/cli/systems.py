@@ -26,8 +26,8 @@ def systems(
 ) -> None:
     """List the systems under test, or the options of one.
 
-    Kinds: ours, other methods, controls, bounds. Sees: the part of the truth that a system is
-    given. Budget: the option that holds its context to a length.
+    Sees: the part of the truth that a system is given.
+    Budget: the option that holds its context to a length.
 
     Example: scaleqa systems tuned_hybrid
     """
@@ -47,7 +47,8 @@ def backends(
 ) -> None:
     """List the backends that answer questions, or the options of one.
 
-    Chats: whether it also serves as --assist. Stand-in: it answers without a language model.
+    Chats: whether it also serves as --assist.
+    Stand-in: it answers without a language model.
 
     Example: scaleqa backends gguf
     """

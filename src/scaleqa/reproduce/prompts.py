@@ -81,7 +81,7 @@ def prompts(lab: Lab, table: Table) -> Page:
         ),
         notes=(
             *notes(lab, table),
-            "Full Context shows the newest turns up to its cap. Seconds are means of retrieving "
+            "Full Context shows the newest turns up to its budget. Seconds are means of retrieving "
             "and answering; what the reply cache held took none.",
             INTERVAL,
         ),
