@@ -26,17 +26,16 @@ from pathlib import Path
 from typing import Any
 
 from scaleqa.errors import DataError
-from scaleqa.evaluate.retrieve import CHUNK
+from scaleqa.evaluate.feed import CHUNK
 from scaleqa.noise import shipped_pool
-from scaleqa.packages import BuildSettings, Package, Query, build, load_packages, write_packages
+from scaleqa.packages import BuildSettings, Package, Question, build, load_packages, write_packages
 from scaleqa.records import shipped
-from scaleqa.systems import Asked, System, Tools, open_system, system_names
+from scaleqa.systems import Asked, System, Tools, memories, open_system, system_names
 from tsim import tokens
 from tsim.embed import CachedEmbedder, open_embedder
 
 TARGET = 128_000
 REFERENCE = "standard_rag"
-CONTROLS = frozenset({"full_context", "oracle", "zero_shot"})
 # Heading, key, digits, and whether it is told beside the reference.
 COLUMNS = (
     ("cold s", "cold_seconds", 1, False),
@@ -104,11 +103,11 @@ def measure(spec: str, path: Path, questions: int) -> dict[str, Any]:
         system.close()
 
 
-def requests(system: System, queries: Sequence[Query]) -> list[tuple[float, int]]:
+def requests(system: System, asking: Sequence[Question]) -> list[tuple[float, int]]:
     """Asks questions; tells the milliseconds and the context's tokens of each."""
     out = []
-    for query in queries:
-        asked = Asked(id=query.id, question=query.question, options=query.options)
+    for one in asking:
+        asked = Asked(id=one.id, question=one.question, options=one.options)
         began = time.perf_counter()
         found = system.retrieve(asked)
         took = 1000 * (time.perf_counter() - began)
@@ -190,7 +189,7 @@ def compare(names: Sequence[str], path: Path, options: argparse.Namespace) -> No
 
 
 def main() -> None:
-    names = [name for name in system_names() if name not in CONTROLS]
+    names = memories(system_names())
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--system", nargs="+", default=names, help="names, or name:key=value,…")
     parser.add_argument("--package", type=Path, help="a package; one is built when not given")

@@ -1,39 +1,112 @@
-"""Options as users write them: `name:key=value,key=value`."""
+"""Options of systems and backends: declared as dataclasses, read from what users write.
+
+A class of options is a frozen, keyword-only dataclass; annotations hold bounds and meanings:
+
+    k: Annotated[int, Field(ge=1, description="Turns shown.")] = 5
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from scaleqa.errors import DataError
 
+OptionsT = TypeVar("OptionsT")
+TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "true or false"}
+BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
 
-def read_options(spec: str, rest: str) -> dict[str, str]:
-    """Reads `key=value,key=value`, a part of `spec`.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoOptions:
+    """For what has no options."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option as it is listed.
+
+    Attributes:
+        name: What users write.
+        type: `int`, `float`, `str`, or the choices there are.
+        default: Its value where none is written.
+        bounds: Which values are allowed, in words; empty where all are.
+        meaning: What it does.
+    """
+
+    name: str
+    type: str
+    default: Any
+    bounds: str
+    meaning: str
+
+    @property
+    def expected(self) -> str:
+        """Type and bounds."""
+        return f"{self.type}, {self.bounds}" if self.bounds else self.type
+
+
+def read_options(kind: type[OptionsT], given: Mapping[str, str], *, of: str) -> OptionsT:
+    """Reads options into their class.
+
+    Args:
+        kind: A dataclass, or `dict[str, str]` to take any options as they are.
+        given: What the user wrote.
+        of: Whose options they are, for messages.
 
     Raises:
-        DataError: A part is something else.
+        DataError: An option is unknown or has a value that is not allowed.
     """
-    options = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals or not key or not value:
-            raise DataError(f"option {part!r} of {spec!r} is not key=value")
-        options[key.strip()] = value.strip()
-    return options
-
-
-def take(options: Mapping[str, str], **defaults: int | float | str) -> dict[str, int | float | str]:
-    """Reads options into the types of their defaults.
-
-    Raises:
-        DataError: An option is unknown or has the wrong type.
-    """
-    unknown = sorted({*options} - {*defaults})
+    known = {option.name: option for option in list_options(kind)}
+    adapter = TypeAdapter(kind)
+    unknown = [] if _takes_any(adapter) else sorted({*given} - {*known})
     if unknown:
-        raise DataError(f"unknown option {unknown[0]!r}; there are {', '.join(sorted(defaults))}")
-    out: dict[str, int | float | str] = dict(defaults)
-    for key, text in options.items():
-        kind = type(defaults[key])
-        try:
-            out[key] = kind(text)
-        except ValueError:
-            raise DataError(f"option {key}={text!r} should be {kind.__name__}") from None
-    return out
+        there = ", ".join(f"{option.name} ({option.expected})" for option in known.values())
+        raise DataError(f"unknown option {unknown[0]!r} of {of}; there are {there or 'none'}")
+    try:
+        return adapter.validate_python(dict(given))
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        raise DataError(
+            f"option {name}={given[name]} of {of} should be {known[name].expected}; "
+            f"its options are {', '.join(known)}"
+        ) from None
+
+
+def list_options(kind: type[Any]) -> list[Option]:
+    """Lists the options of a class, in the order they are declared."""
+    properties = TypeAdapter(kind).json_schema().get("properties", {})
+    return [
+        Option(
+            name=name,
+            type=_type(schema),
+            default=schema.get("default"),
+            bounds=" and ".join(
+                f"{BOUNDS[key]} {schema[key]:g}" for key in BOUNDS if key in schema
+            ),
+            meaning=schema.get("description", ""),
+        )
+        for name, schema in properties.items()
+    ]
+
+
+def _takes_any(adapter: TypeAdapter[OptionsT]) -> bool:
+    return "additionalProperties" in adapter.json_schema()
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    return " and ".join(
+        f"{words} {schema[key]:g}" for key, words in BOUNDS.items() if key in schema
+    )
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(map(str, schema["enum"]))
+    return TYPES.get(schema.get("type", ""), "str")

@@ -2,12 +2,13 @@
 
 import json
 import multiprocessing
+import subprocess
+import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scaleqa.evaluate.metrics import score
-from scaleqa.evaluate.parse import parse
 from typer.testing import CliRunner
 
 from scaleqa.backends import (
@@ -19,7 +20,7 @@ from scaleqa.backends import (
     Price,
     Reply,
     Request,
-    Said,
+    backends,
     open_backend,
     open_chat,
     read_price,
@@ -30,12 +31,12 @@ from scaleqa.backends.models import FILE, KNOWN, find_model
 from scaleqa.backends.openai import OpenAI
 from scaleqa.cli.app import app
 from scaleqa.errors import DataError
-from scaleqa.evaluate.batch import export_batch, import_batch
-from scaleqa.evaluate.loop import LoopSettings, run_packages
-from scaleqa.evaluate.rows import TIMES, read_rows, write_rows
+from scaleqa.evaluate import run_packages
+from scaleqa.figures.scores import score
+from scaleqa.judges.letter import letter_of
 from scaleqa.packages import build, write_packages
-from scaleqa.prompts import template
 from tests.support.records import NOISE, RECORDS, settings_of
+from tests.support.runs import loop, without_times
 from tests.support.servers import FAILURE, JsonServer, completion, serving
 from tests.support.tiny_gguf import write_tiny_gguf
 from tsim import environment, weights
@@ -54,7 +55,8 @@ LOOK = Function(name="look", description="Looks.", parameters={"type": "object"}
 
 
 def asking(prompt: str, **changes) -> Request:
-    return Request(prompt=prompt, context="", question="q", options={}, **changes)
+    options = dict.fromkeys("ABCD", "x")
+    return Request(prompt=prompt, context="", question="q", **{"options": options, **changes})
 
 
 @pytest.fixture
@@ -84,7 +86,7 @@ def test_functions_are_offered_and_calls_read(chat, model):
     chat.script = [(200, completion(None, tool_calls=calls), {})]
     said = model.chat(HELLO, [LOOK], most_tokens=50)
     call = Call(id="7", name="look", arguments={"for": "key"})
-    assert said == Said(text="", calls=(call,), prompt_tokens=11, completion_tokens=7)
+    assert said == Reply(text="", calls=(call,), prompt_tokens=11, completion_tokens=7)
     sent = chat.seen[0]
     assert sent["tools"] == [
         {
@@ -261,7 +263,10 @@ def test_calls_come_back_from_the_cache(chat, model, tmp_path):
     calls = [{"id": "7", "function": {"name": "look", "arguments": '{"for": "key"}'}}]
     chat.script = [(200, completion(None, tool_calls=calls), {})]
     cached = CachedChat(model, tmp_path / "replies.db")
-    assert cached.chat(HELLO, [LOOK]) == cached.chat(HELLO, [LOOK])
+    said = cached.chat(HELLO, [LOOK])
+    assert cached.chat(HELLO, [LOOK]) == replace(said, cached=True)
+    assert not said.cached
+    assert said.calls == (Call(id="7", name="look", arguments={"for": "key"}),)
     assert len(chat.seen) == 1
 
 
@@ -284,6 +289,7 @@ def _fill(directory: Path, start: int) -> None:
 
 class Echo:
     identity = "echo"
+    stand_in = False
 
     def reply(self, request: Request) -> Reply:
         return Reply(text=f"echo {request.prompt}")
@@ -305,28 +311,20 @@ def test_threads_and_processes_share_one_file(tmp_path):
     assert all(cached.reply(asking(str(n))).cached for n in range(40))
 
 
-def test_rows_tell_what_was_cached_and_what_it_cost(packages, tiny_embedder, tmp_path, chat, model):
-    settings = LoopSettings(
-        system="standard_rag",
-        template=template("answer.v1"),
-        price=Price(prompt=1, completion=2),
-    )
+def test_rows_say_what_was_cached_and_what_it_cost(packages, tiny_embedder, tmp_path, chat, model):
     cached = CachedBackend(model, tmp_path / "replies.db")
-    first = run_packages(packages, settings, cached, tiny_embedder, tmp_path / "a")
-    again = run_packages(packages, settings, cached, tiny_embedder, tmp_path / "b")
-    assert not any(row["cached"] for row in first)
-    assert all(row["cached"] and row["answer_ms"] == 0 for row in again)
+    settings = loop(cached, price=Price(prompt=1, completion=2))
+    first = run_packages(packages, settings, tiny_embedder, tmp_path / "a")
+    again = run_packages(packages, settings, tiny_embedder, tmp_path / "b")
+    assert not any(row.timing.cached for row in first)
+    assert all(row.timing.cached and row.timing.answer_ms == 0 for row in again)
     assert without_times(first) == without_times(again)
-    assert {row["cost_usd"] for row in first} == {25e-6}
-    scores = score(again)
+    assert {row.answered.cost_usd for row in first} == {25e-6}
+    scores = score(again).answers
     assert (scores.prompt_tokens, scores.completion_tokens) == (11 * len(again), 7 * len(again))
     assert scores.cost_usd == pytest.approx(25e-6 * len(again))
     assert scores.cached == 1
     assert len(chat.seen) == len(first)
-
-
-def without_times(rows):
-    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 
 # GGUF files
@@ -344,8 +342,14 @@ def without_times(rows):
     ],
 )
 def test_the_likeliest_letter_is_chosen(likely, letter):
-    assert choose(likely) == letter
-    assert choose(reversed(likely)) == letter
+    assert choose(likely, "ABCD") == letter
+    assert choose(reversed(likely), "ABCD") == letter
+
+
+def test_letters_are_those_of_the_question():
+    likely = [(" A", -0.1), (" E", -0.2), ("F", -0.3)]
+    assert choose(likely, {"E": "x", "F": "y"}) == "E"
+    assert choose(likely, {"Y": "yes", "N": "no"}) is None
 
 
 @pytest.fixture(scope="module")
@@ -363,8 +367,8 @@ def test_a_gguf_file_answers_the_same_whatever_was_asked_before(tiny_gguf):
     plain = open_backend(f"gguf:{tiny_gguf},context=512", UNCACHED)
     short = plain.reply(asking("which one? A B C D"))
     plain.close()
-    assert short.text == f"ANSWER: {parse(short.text).letter}"
-    assert parse(first.text).letter == parse(short.text).letter
+    assert short.text == "ANSWER: " + letter_of(short.text, "ABCD")
+    assert letter_of(first.text, "ABCD") == letter_of(short.text, "ABCD")
     assert first.text.startswith(short.text + "\nRATIONALE:")
     assert (short.prompt_tokens, short.completion_tokens) == (first.prompt_tokens, 1)
     assert 1 < first.completion_tokens <= 7
@@ -374,7 +378,7 @@ def test_a_prompt_that_does_not_fit_says_what_to_do(tiny_gguf):
     backend = open_backend(f"gguf:{tiny_gguf},context=512", UNCACHED)
     with pytest.raises(RemoteError, match=r"exceeds .*context=TOKENS"):
         backend.reply(asking("x" * 3000))
-    assert parse(backend.reply(asking("x")).text).letter
+    assert letter_of(backend.reply(asking("x")).text, "ABCD")
     backend.close()
 
 
@@ -416,8 +420,98 @@ def test_real_weights_answer_with_a_letter():
     backend = open_backend("gguf:smollm2-135m,context=512", UNCACHED)
     reply = backend.reply(asking("Is ice cold?\nA) yes\nB) no\nC) never\nD) hot"))
     backend.close()
-    assert parse(reply.text).letter in "ABCD"
+    assert letter_of(reply.text, "ABCD") in "ABCD"
     assert reply.prompt_tokens > 20
+
+
+# Backends by name
+
+
+def test_a_backend_that_is_not_there_or_lacks_something_says_what_to_write():
+    for spec, message in (
+        ("openi:m", r"no backend 'openi'; did you mean openai\?"),
+        ("openai", r"no backend 'openai'; write openai:MODEL\[@BASE_URL\], such as openai:"),
+        ("extractive:3", "no backend 'extractive:3'; write extractive"),
+        ("gguf:m,context=long", "option context=long of gguf should be int, at least 1"),
+        ("openai:m,depth=3", "unknown option 'depth' of openai; there are none"),
+    ):
+        with pytest.raises(DataError, match=message):
+            open_backend(spec)
+
+
+def test_a_stand_in_says_that_no_model_answers(chat, tmp_path, monkeypatch):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path))
+    server = open_backend(f"openai:m@{chat.url}")
+    reader = open_backend("extractive")
+    assert (reader.stand_in, server.stand_in) == (True, False)
+    server.close()
+    assert {one.name: (one.chats, one.stand_in) for one in backends()} == {
+        "extractive": (False, True), "gguf": (True, False), "openai": (True, False),
+    }  # fmt: skip
+
+
+def test_a_question_without_choices_is_answered_with_a_sentence():
+    reader = open_backend("extractive")
+    context = "user: It rained all day. The new key is under the mat.\nmodel: Fine."
+    asked = asking("p", options=None)
+    found = reader.reply(replace(asked, context=context, question="Where is the key?"))
+    assert found.text == "The new key is under the mat."
+    for context in ("", "user: nothing of the kind"):
+        unknown = replace(asked, context=context, question="Which zebra?")
+        assert reader.reply(unknown).text == "I cannot tell."
+
+
+def test_a_question_without_choices_is_answered_in_a_models_own_words(tiny_gguf):
+    backend = open_backend(f"gguf:{tiny_gguf},context=512", UNCACHED)
+    found = backend.reply(asking("hello", options=None, most_tokens=4))
+    assert found.completion_tokens == 4
+    assert not found.text.startswith("ANSWER:")
+    backend.close()
+
+
+PLUGIN = """
+from scaleqa.backends import BackendDeclaration, Reply
+from scaleqa.options import NoOptions
+
+class Parrot:
+    identity, stand_in = "parrot/1", True
+
+    def __init__(self, subject, options, access):
+        self.word = subject
+
+    def reply(self, request):
+        return Reply(text=self.word)
+
+    def close(self):
+        pass
+
+BACKEND = BackendDeclaration(
+    name="parrot", summary="Says a word.", example="parrot:B", options=NoOptions, make=Parrot,
+    subject="WORD", stand_in=True,
+)
+"""
+
+
+def test_an_outside_package_brings_a_backend(tmp_path):
+    """A real installation, seen through entry points by a fresh process."""
+    info = tmp_path / "parrot-1.0.dist-info"
+    info.mkdir()
+    (tmp_path / "parrot.py").write_text(PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parrot\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[scaleqa.backends]\nparrot = parrot:BACKEND\n")
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from scaleqa.backends import *\n"
+        "request = Request(prompt='', context='', question='', options=None)\n"
+        "backend = open_backend('parrot:polly')\n"
+        "names = [one.name for one in backends()]\n"
+        "print(json.dumps([backend.reply(request).text, backend.stand_in, names]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    names = ["extractive", "gguf", "openai", "parrot"]
+    assert json.loads(ran.stdout) == ["polly", True, names]
 
 
 # The command line
@@ -439,18 +533,9 @@ def test_the_commands_go_together(packages, tiny, tmp_path, chat, monkeypatch):
         for name, more in (("a", ()), ("b", ()), ("c", ("--no-cache", "--rpm", "1000000")))
     )
     questions = first[0]["questions"]
-    assert [found[0]["cached"] for found in (first, again, fresh)] == [0, 1, 0]
+    assert [found[0]["answers"]["cached"] for found in (first, again, fresh)] == [0, 1, 0]
     assert len(chat.seen) == 2 * questions
-    assert first[0]["cost_usd"] == pytest.approx(25e-6 * questions)
-    prompts = tmp_path / "prompts.jsonl"
-    scaleqa(
-        *("batch", "export", tmp_path / "packages", "--system", "standard_rag"),
-        *("--answer-model", "m", "--out", prompts),
-    )
-    lines = prompts.read_text().splitlines()
-    answers = write_lines(tmp_path / "answers.jsonl", [answered(line) for line in lines])
-    found = scaleqa("batch", "import", prompts, answers, "--out", tmp_path / "d")
-    assert found[0]["questions"] == questions
+    assert first[0]["answers"]["cost_usd"] == pytest.approx(25e-6 * questions)
     assert scaleqa("models", "list")[1] == {
         "name": "smollm2-135m", "megabytes": 98, "licence": "Apache-2.0", "fetched": False,
     }  # fmt: skip

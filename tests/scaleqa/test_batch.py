@@ -4,15 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from scaleqa.backends import Price
 from scaleqa.backends.openai import OpenAI
+from scaleqa.cli.app import app
 from scaleqa.errors import DataError
 from scaleqa.evaluate import run_packages
 from scaleqa.evaluate.batch import BatchSettings, export_batch, import_batch
 from scaleqa.evaluate.rowfile import read_rows
 from scaleqa.figures.scores import score
-from scaleqa.packages import build
+from scaleqa.packages import build, write_packages
 from scaleqa.prompts import template
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import loop, without_times
@@ -138,3 +140,24 @@ def test_a_batch_does_not_write_over_another(exported, packages, tiny_embedder):
     prompts, _ = exported
     with pytest.raises(DataError, match="there already"):
         export_batch(packages, batch("tsim_official"), tiny_embedder, prompts)
+
+
+def test_the_batch_commands_go_together(packages, tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TSIM_MODEL", str(tiny))
+    write_packages(packages, tmp_path / "packages")
+
+    def scaleqa(*arguments: object):
+        ran = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+        assert ran.exit_code == 0, ran.output
+        return json.loads(ran.stdout)
+
+    prompts = tmp_path / "prompts.jsonl"
+    scaleqa(
+        *("batch", "export", tmp_path / "packages", "--system", "standard_rag"),
+        *("--answer-model", "m", "--out", prompts),
+    )
+    lines = prompts.read_text().splitlines()
+    answers = write_lines(tmp_path / "answers.jsonl", [answered(line) for line in lines])
+    found = scaleqa("batch", "import", prompts, answers, "--out", tmp_path / "d")
+    assert found[0]["questions"] == sum(len(package.questions) for package in packages)

@@ -6,9 +6,7 @@ import pytest
 
 from scaleqa.errors import DataError
 from scaleqa.systems import Asked, Exchange, Tools, open_system
-from scaleqa.systems.controls import perfect_episodes
-from scaleqa.systems.drift_window import make as drift_window
-from scaleqa.systems.tsim import with_theta
+from scaleqa.systems.tsim_official import with_theta
 from tests.support.threads import THREAD, thread
 from tsim.presets import OFFICIAL
 from tsim.segment import Arrival, cuts
@@ -27,13 +25,13 @@ def test_gold_is_for_the_controls_alone(tools):
     system = open_system("oracle", tools)
     system.ingest(thread())
     assert system.retrieve(ASKED).shown == {3, 5}
-    control = perfect_episodes({}, tools)
+    control = open_system("perfect_episodes", tools)
     control.ingest(thread())
     assert {unit.turns for unit in control.retrieve(ASKED).units} == {*DIALOGUES}
 
 
 def test_perfect_episodes_are_dialogues_whatever_lies_between_their_turns(tools):
-    whole, pieces = perfect_episodes({}, tools), perfect_episodes({}, tools)
+    whole, pieces = open_system("perfect_episodes", tools), open_system("perfect_episodes", tools)
     whole.ingest(thread())
     for turn in thread():
         pieces.ingest([turn])
@@ -47,7 +45,7 @@ def test_perfect_episodes_are_dialogues_whatever_lies_between_their_turns(tools)
 def test_words_help_perfect_episodes_to_exact_matches(tools):
     texts = ["bread", "train", "kx-204b", "letter", "new", "budget"]
     one_each = replace(tools, dialogues=tuple((n,) for n in range(6)))
-    system = perfect_episodes({"words": "5", "k": "1"}, one_each)
+    system = open_system("perfect_episodes:words=5,k=1", one_each)
     system.ingest(thread(texts))
     asked = Asked(id="q", question="kx-204b", options={})
     assert system.retrieve(asked).shown == {2}
@@ -65,7 +63,7 @@ def test_drift_windows_are_cut_where_the_paper_s_rule_cuts(tools, tiny_embedder)
         if cut:
             expected.append(())
         expected[-1] += (turn.id,)
-    system = drift_window({"theta": "0.9", "k": "100"}, tools)
+    system = open_system("drift_window:theta=0.9,k=100", tools)
     for turn in turns:
         system.ingest([turn])
     assert 1 < len(expected) < len(turns)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from scaleqa.backends import Said
+from scaleqa.backends import Reply
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems import Asked, Tools, open_system
@@ -46,7 +46,7 @@ class Model:
 
     def chat(self, messages, functions=(), *, most_tokens=300):
         self.prompts.append(messages[-1].content)
-        return Said(
+        return Reply(
             text=next(a for end, a in self.answers.items() if self.prompts[-1].endswith(end))
         )
 
@@ -220,13 +220,13 @@ def test_neither_pieces_nor_questions_change_what_is_found(options):
 
 
 def test_passages_are_runs_of_whole_turns_of_about_the_size_under_a_cap():
-    system = opened("chunk=40,k=100,cap=100000")
+    system = opened("chunk=40,k=100,budget=100000")
     system.ingest(turns(STREAM))
     units = system.retrieve(Asked(id="q", question="Where is the cabinet?", options={})).units
     assert sorted(turn for unit in units for turn in unit.turns) == list(range(len(STREAM)))
     assert all(list(u.turns) == list(range(u.turns[0], u.turns[0] + len(u.turns))) for u in units)
     assert 1 < len(units[0].turns) < 5
-    small = opened("chunk=40,k=100,cap=120")
+    small = opened("chunk=40,k=100,budget=120")
     small.ingest(turns(STREAM))
     context = small.retrieve(Asked(id="q", question="Where is the cabinet?", options={})).context
     assert 60 < 1.3 * len(context.split()) <= 125

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from scaleqa.backends import Call, Said
+from scaleqa.backends import Call, Reply
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems import Asked, Exchange, Tools, open_system
@@ -295,10 +295,10 @@ class Scripted:
     def chat(self, messages, functions=(), *, most_tokens=300):
         if not functions:
             self.summarised.append(messages[0].content)
-            return Said(text="a summary")
+            return Reply(text="a summary")
         self.asked.append((list(messages), [function.name for function in functions]))
         calls = self.script.pop(0) if self.script else ()
-        return Said(text="" if calls else "DONE", calls=calls)
+        return Reply(text="" if calls else "DONE", calls=calls)
 
     def close(self):
         pass
@@ -409,8 +409,8 @@ def test_asking_changes_nothing_but_the_count_of_calls(tiny_embedder):
     ("spec", "message"),
     [
         ("memgpt:window=1600", "leaves 100 tokens for the main context; leave at least 200"),
-        ("memgpt:page=0", "page=0 should be at least 0 and 1"),
-        ("memgpt:budget=-5", "budget=-5"),
+        ("memgpt:page=0", "page=0 of memgpt should be int, at least 1"),
+        ("memgpt:budget=-5", "budget=-5 of memgpt should be int, at least 0"),
     ],
 )
 def test_options_that_cannot_work_are_refused(tiny_embedder, spec, message):

@@ -84,7 +84,9 @@ def test_the_same_inputs_give_the_same_bytes_in_any_process(tmp_path):
     """Compared by cmp, built by two processes with different hash seeds."""
     code = (
         "import sys; from pathlib import Path\n"
-        "from tests.scaleqa.test_packages import *\n"
+        "from pathlib import Path\n"
+        "from scaleqa.packages import build, write_packages\n"
+        "from tests.support.records import NOISE, RECORDS, settings_of\n"
         "write_packages(build(RECORDS[::-1], NOISE[::-1], settings_of(2000, mix='braid')),"
         " Path(sys.argv[1]))"
     )

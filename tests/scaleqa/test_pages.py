@@ -5,6 +5,7 @@ import re
 
 import pytest
 from jinja2 import UndefinedError
+from scaleqa.report.retrieved import Against, Cost, Retrieved, Run, Share
 
 from scaleqa import paper
 from scaleqa.errors import DataError
@@ -20,7 +21,6 @@ from scaleqa.pages.table import Column, Table, interval, listing
 from scaleqa.pages.terminal import to_text
 from scaleqa.report.cuts import Cuts, cuts_page
 from scaleqa.report.retrieval import retrieval_page
-from scaleqa.report.retrieved import Against, Cost, Retrieved, Run, Share
 
 # The longest specifications that our own tables have.
 SPECS = (

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from scaleqa.backends import Said
+from scaleqa.backends import Reply
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems import Asked, Exchange, Tools, open_system
@@ -58,7 +58,7 @@ class FakeModel:
 
     def chat(self, messages, functions=(), *, most_tokens=300):
         self.prompts.append(messages[0].content)
-        return Said(text=f"garden harbour gist {len(self.prompts)}")
+        return Reply(text=f"garden harbour gist {len(self.prompts)}")
 
     def close(self):
         pass

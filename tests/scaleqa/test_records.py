@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scaleqa.errors import DataError
 from scaleqa.records import DOMAINS, LETTERS, SPLITS, Record, load_records
 from scaleqa.records.calibration import Answer, calibrate
-from scaleqa.records.draw import Receipt, draw, letter, mismatches, read_ledger, seal_of
+from scaleqa.records.draw import DrawReceipt, draw, letter, mismatches, read_ledger, seal_of
 from scaleqa.records.export import export
 from scaleqa.records.load import read_records
 from scaleqa.records.probes import lexical_probes
@@ -173,7 +173,7 @@ def test_a_draw_is_noted_once_and_cannot_be_repeated_with_other_options(tmp_path
 
 def test_a_record_without_its_receipt_is_critical():
     record = make(6)
-    good = Receipt(id=record.id, seal=seal_of(record), letter=record.answer)
+    good = DrawReceipt(id=record.id, seal=seal_of(record), letter=record.answer)
     other = next(key for key in LETTERS if key != record.answer)
     assert validate([record], receipts=[good]).critical == []
     renumbered = record.model_copy(update={"id": "s1:Finance-099"})

@@ -12,7 +12,7 @@ from scaleqa.evaluate.metrics import score
 from scaleqa.report.groups import group, length_name, ordered, read_light
 
 from scaleqa import __version__, paper
-from scaleqa.backends import Said, open_backend
+from scaleqa.backends import Reply, open_backend
 from scaleqa.errors import DataError
 from scaleqa.evaluate import loop
 from scaleqa.evaluate.loop import LoopSettings, run_packages
@@ -25,7 +25,6 @@ from scaleqa.pages.table import Column, Table
 from scaleqa.prompts import template
 from scaleqa.report import figures_json, tables, write_report
 from scaleqa.report.details import Texts, choose, verdict
-from scaleqa.report.groups import group, ordered, read_light
 from scaleqa.report.words import finding, stand_ins, uneven
 from scaleqa.stats import wilson
 from scaleqa.systems.flat import FlatSystem
@@ -610,7 +609,7 @@ class Chat:
     identity = "chat"
 
     def chat(self, messages, functions=(), *, most_tokens=300):
-        return Said(text="")
+        return Reply(text="")
 
     def close(self):
         pass

@@ -21,9 +21,6 @@ from scaleqa.pages.page import Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table
 from scaleqa.reproduce import TABLES, Lab, Sources, lab, late, reproduce, resources
 from scaleqa.stats import mcnemar, wilson
-from scaleqa.systems import registry
-from scaleqa.systems.controls import perfect_episodes
-from scaleqa.systems.drift_window import make as drift_window
 from tests.support.records import NOISE, RECORDS, SEQUELS, follow
 from tests.support.servers import JsonServer, completion, serving
 
@@ -33,19 +30,6 @@ SHORT = (2500,)
 @contextmanager
 def silent(_label):
     yield lambda _done, _total: None
-
-
-@pytest.fixture(autouse=True)
-def new_systems(monkeypatch):
-    """The systems of this source tree, whatever is installed."""
-
-    class Point:
-        def __init__(self, factory):
-            self.load = lambda: factory
-
-    points = registry._points()
-    own = {"drift_window": Point(drift_window), "perfect_episodes": Point(perfect_episodes)}
-    monkeypatch.setattr(registry, "_points", lambda: {**points, **own})
 
 
 @pytest.fixture
@@ -368,7 +352,7 @@ def test_the_prompt_is_chosen_on_some_questions_and_frozen_on_others(sources):
 
     with serving(JsonServer(answer)) as server:
         backend = open_backend(f"openai:m@{server.url}", Access(cached=False))
-        systems = ("full_context:cap=600", "standard_rag")
+        systems = ("full_context:budget=600", "standard_rag")
         asking = replace(sources, backend=backend)
         page, text, figure = made(asking, "prompts", systems=systems)
         backend.close()

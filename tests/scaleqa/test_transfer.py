@@ -11,13 +11,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scaleqa.transfer.cuts import best_threshold, drift_alone, every, judge, late_causal
-
-from scaleqa.errors import DataError
-from scaleqa.stats import exact_f1, half_segment, pk, window_diff
-from scaleqa.systems import Asked, Tools, with_budget
-from scaleqa.systems.bm25_chunks import make
-from scaleqa.systems.packed_turns import make as make_packed
 from scaleqa.transfer import (
     Chat,
     choose,
@@ -28,7 +21,13 @@ from scaleqa.transfer import (
     load_release,
     measure,
 )
+from scaleqa.transfer.cuts import best_threshold, drift_alone, every, judge, late_causal
 from scaleqa.transfer.pages import Origin, longmemeval_page, tiage_page
+
+from scaleqa.errors import DataError
+from scaleqa.specs import Spec
+from scaleqa.stats import exact_f1, half_segment, pk, window_diff
+from scaleqa.systems import Asked, Tools, open_system, with_budget
 from tests.support.threads import thread
 from tsim.presets import LATE
 
@@ -226,12 +225,13 @@ def test_systems_are_measured_by_type_and_against_the_first(write, tiny_embedder
 def test_a_budget_goes_to_systems_that_take_one_and_name_none():
     assert with_budget("tsim", 900) == "tsim:budget=900"
     assert with_budget("tsim:budget=50", 900) == "tsim:budget=50"
-    assert with_budget("hybrid_rrf:depth=9", 900) == "hybrid_rrf:depth=9,cap=900"
+    assert with_budget("hybrid_rrf:depth=9", 900) == "hybrid_rrf:depth=9,budget=900"
     assert with_budget("standard_rag", 900) == "standard_rag"
 
 
 def chunks(turns, **options):
-    system = make({key: str(value) for key, value in options.items()}, Tools(embedder=None))
+    spec = Spec(name="bm25_chunks", options=options)
+    system = open_system(str(spec), Tools(embedder=None))
     system.ingest(turns)
     return system
 
@@ -266,9 +266,8 @@ def test_packed_turns_keep_their_budget_and_pass_over_long_turns_only_if_told(ti
     turns = thread(["which gpu rule " * 10, "bread and train", "only one letter"])
 
     def shown(**options):
-        system = make_packed(
-            {key: str(value) for key, value in options.items()}, Tools(embedder=tiny_embedder)
-        )
+        spec = Spec(name="packed_turns", options=options)
+        system = open_system(str(spec), Tools(embedder=tiny_embedder))
         system.ingest(turns)
         found = system.retrieve(asked("which gpu rule?"))
         assert len(found.context.split()) * 1.3 <= options["budget"] + 0.5

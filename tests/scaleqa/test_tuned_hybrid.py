@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scaleqa.backends import Said
+from scaleqa.backends import Reply
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems import Asked, Tools, open_system
@@ -63,7 +63,7 @@ class Writer:
 
     def chat(self, messages, functions=(), *, most_tokens=300):
         self.prompts.append(messages[-1].content)
-        return Said(text=self.text)
+        return Reply(text=self.text)
 
     def close(self):
         pass
@@ -186,18 +186,18 @@ def test_mmr_puts_what_is_new_before_what_is_near_the_same():
 
 def test_a_near_duplicate_is_left_out_when_room_is_short():
     texts = ["gpu rule one", *FILLER, "gpu rule one", *FILLER[:5], "gpu letter"]
-    spec = "tuned_hybrid:radius=0,beside=0,cap=10"
+    spec = "tuned_hybrid:radius=0,beside=0,budget=10"
     greedy = fed(f"{spec},mmr=1", texts).retrieve(ask("gpu rule")).shown
     diverse = fed(f"{spec},mmr=0.5", texts).retrieve(ask("gpu rule")).shown
     assert greedy == {0, 10}
     assert diverse == {0, 16}
 
 
-@pytest.mark.parametrize("cap", [0, 5, 33, 60, 200])
-def test_the_cap_is_kept_and_used(cap, tiny_embedder):
+@pytest.mark.parametrize("budget", [0, 5, 33, 60, 200])
+def test_the_budget_is_kept_and_used(budget, tiny_embedder):
     texts = [" ".join(PIECES[n % 9 : n % 9 + 1 + n % 5]) for n in range(120)]
-    found = fed(f"tuned_hybrid:cap={cap}", texts, tiny_embedder).retrieve(ask("new gpu rule"))
-    assert cap - 9 < tokens.estimate(found.context) <= cap
+    found = fed(f"tuned_hybrid:budget={budget}", texts, tiny_embedder).retrieve(ask("new gpu rule"))
+    assert budget - 9 < tokens.estimate(found.context) <= budget
 
 
 def test_units_are_runs_of_turns_and_the_context_keeps_their_order():

@@ -1,6 +1,7 @@
 """What answers: a model behind an HTTP API, one on this machine, or no model at all."""
 
 from scaleqa.backends.counted import Counted
+from scaleqa.backends.declaration import Access, BackendDeclaration
 from scaleqa.backends.limit import Limiter
 from scaleqa.backends.price import Price, read_price
 from scaleqa.backends.protocol import (
@@ -11,13 +12,18 @@ from scaleqa.backends.protocol import (
     Message,
     Reply,
     Request,
-    Said,
 )
-from scaleqa.backends.registry import Access, open_backend, open_chat
+from scaleqa.backends.registry import (
+    backends,
+    find_backend,
+    open_backend,
+    open_chat,
+)
 
 __all__ = [
     "Access",
     "Backend",
+    "BackendDeclaration",
     "Call",
     "ChatModel",
     "Counted",
@@ -27,7 +33,8 @@ __all__ = [
     "Price",
     "Reply",
     "Request",
-    "Said",
+    "backends",
+    "find_backend",
     "open_backend",
     "open_chat",
     "read_price",

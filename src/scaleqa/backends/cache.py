@@ -20,7 +20,6 @@ from scaleqa.backends.protocol import (
     Message,
     Reply,
     Request,
-    Said,
 )
 from tsim.blobs import Blobs
 
@@ -30,11 +29,10 @@ TABLE = "replies"
 class CachedBackend:
     """A backend with a memory on disk."""
 
-    stand_in = False
-
     def __init__(self, inner: Backend, path: Path) -> None:
         """Opens the cache file, creating it if needed."""
         self.identity = inner.identity
+        self.stand_in = inner.stand_in
         self._inner = inner
         self._blobs = Blobs(path, TABLE)
 
@@ -43,12 +41,10 @@ class CachedBackend:
         key = _key(self.identity, "reply", asdict(request))
         found = _read(self._blobs, key)
         if found is not None:
-            return Reply(**found, cached=True)
+            return found
         reply = self._inner.reply(request)
         if reply.text:
-            kept = asdict(reply)
-            del kept["cached"]
-            _write(self._blobs, key, kept)
+            _write(self._blobs, key, reply)
         return reply
 
     def close(self) -> None:
@@ -72,7 +68,7 @@ class CachedChat:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
-    ) -> Said:
+    ) -> Reply:
         """Says what comes next, from the cache if it was said before."""
         request = {
             "messages": [asdict(message) for message in messages],
@@ -82,12 +78,11 @@ class CachedChat:
         key = _key(self.identity, "chat", request)
         found = _read(self._blobs, key)
         if found is not None:
-            calls = tuple(Call(**call) for call in found.pop("calls"))
-            return Said(**found, calls=calls)
-        said = self._inner.chat(messages, functions, most_tokens=most_tokens)
-        if said.text or said.calls:
-            _write(self._blobs, key, asdict(said))
-        return said
+            return found
+        reply = self._inner.chat(messages, functions, most_tokens=most_tokens)
+        if reply.text or reply.calls:
+            _write(self._blobs, key, reply)
+        return reply
 
     def close(self) -> None:
         """Closes the file and the model."""
@@ -100,11 +95,14 @@ def _key(identity: str, kind: str, request: dict[str, Any]) -> bytes:
     return hashlib.sha256(content.encode()).digest()
 
 
-def _read(blobs: Blobs, key: bytes) -> dict[str, Any] | None:
+def _read(blobs: Blobs, key: bytes) -> Reply | None:
     blob = blobs.read([key]).get(key)
-    found: dict[str, Any] | None = json.loads(blob) if blob is not None else None
-    return found
+    if blob is None:
+        return None
+    found: dict[str, Any] = json.loads(blob)
+    calls = tuple(Call(**call) for call in found.pop("calls", ()))
+    return Reply(**{**found, "cached": True}, calls=calls)
 
 
-def _write(blobs: Blobs, key: bytes, value: dict[str, Any]) -> None:
-    blobs.write({key: json.dumps(value, sort_keys=True).encode()})
+def _write(blobs: Blobs, key: bytes, reply: Reply) -> None:
+    blobs.write({key: json.dumps(asdict(reply), sort_keys=True).encode()})

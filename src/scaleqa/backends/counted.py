@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scaleqa.backends.protocol import ChatModel, Function, Message, Said
+from scaleqa.backends.protocol import ChatModel, Function, Message, Reply
 
 
 class Counted:
@@ -25,7 +25,7 @@ class Counted:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = 300,
-    ) -> Said:
+    ) -> Reply:
         """Says what comes next."""
         self.calls += 1
         return self._model.chat(messages, functions, most_tokens=most_tokens)

@@ -1,43 +1,82 @@
 """A reader without a model: it matches words, and says so.
 
 It takes the line of the context that shares most with the request, and the option that shares most
-with that line and its neighbours. It shows that the machinery runs; its accuracy says little about
-a memory, since records are written so that matching words does not find the answer.
+with that line and its neighbours. A question without options is answered with the sentence that
+shares most with it. It shows that the machinery runs; its accuracy says little about a memory,
+since records are written so that matching words does not find the answer.
 """
 
+import re
+from collections.abc import Mapping, Sequence
+
+from scaleqa.backends.declaration import Access, BackendDeclaration
 from scaleqa.backends.protocol import Reply, Request
+from scaleqa.options import NoOptions
 from tsim.index import Postings, terms
 
 NEAR = 3
+SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 class Extractive:
-    """Chooses an option by shared words."""
+    """Chooses an option, or a sentence, by shared words."""
 
     identity = "extractive/1"
     stand_in = True
 
     def reply(self, request: Request) -> Reply:
-        """Answers with the best-supported option; with no support at all, not."""
+        """Answers with the best-supported option or sentence; with no support at all, not."""
         lines = [line for line in request.context.splitlines() if terms(line)]
-        if not lines:
-            return Reply(text="ANSWER: none\nRATIONALE: nothing was retrieved")
-        postings = Postings()
-        for line in lines:
-            postings.append(line)
-        relevance = postings.scores(request.question)
-        centre = int(relevance.argmax())
-        support = {}
-        for letter, option in sorted(request.options.items()):
-            scores = postings.scores(option)
-            weights = [1 / (1 + abs(place - centre) / NEAR) for place in range(len(lines))]
-            support[letter] = sum(
-                float(score) * weight for score, weight in zip(scores, weights, strict=True)
-            )
-        best = max(support, key=lambda letter: (support[letter], letter))
-        if not support[best]:
-            return Reply(text="ANSWER: none\nRATIONALE: no option shares a word with the excerpts")
-        return Reply(text=f"ANSWER: {best}\nRATIONALE: {lines[centre]}")
+        if request.options:
+            return Reply(text=_choice(lines, request.question, request.options))
+        return Reply(text=_sentence(lines, request.question))
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+def _choice(lines: Sequence[str], question: str, options: Mapping[str, str]) -> str:
+    if not lines:
+        return "ANSWER: none\nRATIONALE: nothing was retrieved"
+    postings = _postings(lines)
+    centre = int(postings.scores(question).argmax())
+    weights = [1 / (1 + abs(place - centre) / NEAR) for place in range(len(lines))]
+    support = {}
+    for letter, option in sorted(options.items()):
+        scores = postings.scores(option)
+        support[letter] = sum(
+            float(score) * weight for score, weight in zip(scores, weights, strict=True)
+        )
+    best = max(support, key=lambda letter: (support[letter], letter))
+    if not support[best]:
+        return "ANSWER: none\nRATIONALE: no option shares a word with the excerpts"
+    return f"ANSWER: {best}\nRATIONALE: {lines[centre]}"
+
+
+def _sentence(lines: Sequence[str], question: str) -> str:
+    sentences = [sentence for line in lines for sentence in SENTENCE.split(line)]
+    scores = _postings(sentences).scores(question)
+    if not len(scores) or not scores.max():
+        return "I cannot tell."
+    return sentences[int(scores.argmax())].strip()
+
+
+def _postings(texts: Sequence[str]) -> Postings:
+    postings = Postings()
+    for text in texts:
+        postings.append(text)
+    return postings
+
+
+def _make(subject: str, options: NoOptions, access: Access) -> Extractive:
+    return Extractive()
+
+
+BACKEND = BackendDeclaration(
+    name="extractive",
+    summary="No model: it matches words, and shows that everything runs.",
+    example="extractive",
+    options=NoOptions,
+    make=_make,
+    stand_in=True,
+)

@@ -1,7 +1,8 @@
 """A model on this machine: any GGUF file, through llama.cpp.
 
 A small model rambles when it is asked for a letter, so it is not asked: its reply is begun with
-`ANSWER:`, and the letter is the one it thinks most likely to follow.
+`ANSWER:`, and the letter is the one of the question's options that it thinks most likely to follow.
+A question without options is answered in the model's own words.
 
 Each prompt is computed afresh. Going on from what two prompts share would save time, but quantised
 kernels give slightly other numbers for other batches, and a reply would depend on the requests
@@ -10,21 +11,36 @@ before it.
 
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from scaleqa.backends.protocol import MOST_TOKENS, Function, Message, Reply, Request, Said
+from pydantic import Field
+
+from scaleqa.backends.declaration import Access, BackendDeclaration
+from scaleqa.backends.models import FILE, find_model
+from scaleqa.backends.protocol import MOST_TOKENS, Function, Message, Reply, Request
 from scaleqa.errors import DataError
+from tsim import environment, weights
 from tsim.embed.runtime import machine_threads
 from tsim.errors import ModelError, RemoteError
 
-LETTERS = frozenset("ABCD")
 PREFIX = "ANSWER:"
 # How many of the most likely tokens are looked at.
 LIKELIEST = 100
 CONTEXT = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GgufOptions:
+    """How long prompts and rationales may be."""
+
+    rationale: Annotated[int, Field(ge=0, description="Most tokens of a rationale; 0: none.")] = 0
+    context: Annotated[
+        int, Field(ge=1, description="Most tokens of a prompt and what follows it.")
+    ] = CONTEXT
 
 
 class Gguf:
@@ -32,17 +48,14 @@ class Gguf:
 
     stand_in = False
 
-    def __init__(
-        self, name: str, path: Path, *, sha256: str, rationale: int = 0, context: int = CONTEXT
-    ) -> None:
+    def __init__(self, name: str, path: Path, options: GgufOptions, *, sha256: str) -> None:
         """Gets ready; the file is loaded when the first request comes.
 
         Args:
             name: What the model is called.
             path: The file.
+            options: How long prompts and rationales may be.
             sha256: Of the file.
-            rationale: Most tokens of a rationale; none is written if 0.
-            context: Most tokens of a prompt and what follows it.
 
         Raises:
             DataError: The runtime is not installed.
@@ -53,11 +66,11 @@ class Gguf:
             raise DataError(
                 "a GGUF file needs xllamacpp; run: pip install 'scaleqa[local]'"
             ) from None
-        self.identity = f"{name}@{sha256[:16]}, rationale {rationale}, xllamacpp {version}"
+        self.identity = f"{name}@{sha256[:16]}, rationale {options.rationale}, xllamacpp {version}"
         self._name = name
         self._path = path
-        self._rationale = rationale
-        self._context = context
+        self._rationale = options.rationale
+        self._context = options.context
         # One request at a time: a rationale goes on from its own letter's state.
         self._lock = threading.Lock()
 
@@ -67,6 +80,9 @@ class Gguf:
         Raises:
             RemoteError: The prompt does not fit.
         """
+        if not request.options:
+            said = Message(role="user", content=request.prompt)
+            return self.chat([said], most_tokens=request.most_tokens)
         asked = {"role": "user", "content": request.prompt}
         with self._lock:
             found = self._complete(
@@ -76,7 +92,7 @@ class Gguf:
                 top_logprobs=LIKELIEST,
             )
             likely = found["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-            letter = choose((token["token"], token["logprob"]) for token in likely)
+            letter = choose([(one["token"], one["logprob"]) for one in likely], request.options)
             text, written = f"{PREFIX} {letter or 'none'}", 1
             if letter and self._rationale:
                 begun = f"{text}\nRATIONALE:"
@@ -100,7 +116,7 @@ class Gguf:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
-    ) -> Said:
+    ) -> Reply:
         """Says what comes next, greedily.
 
         Raises:
@@ -112,7 +128,7 @@ class Gguf:
         said = [{"role": message.role, "content": message.content} for message in messages]
         with self._lock:
             found = self._complete(said, max_tokens=most_tokens)
-        return Said(
+        return Reply(
             text=found["choices"][0]["message"]["content"],
             prompt_tokens=found["usage"]["prompt_tokens"],
             completion_tokens=found["usage"]["completion_tokens"],
@@ -152,15 +168,36 @@ class Gguf:
         return found
 
 
-def choose(likely: Iterable[tuple[str, float]]) -> str | None:
-    """Returns the likeliest letter among tokens and their log-probabilities.
+def choose(likely: Iterable[tuple[str, float]], letters: Iterable[str]) -> str | None:
+    """Returns the likeliest of some letters among tokens and their log-probabilities.
 
     A token counts with or without a space before the letter, the likelier of the two; of equally
     likely letters the first wins. None if there is no letter at all.
     """
     best: dict[str, float] = {}
+    known = {*letters}
     for token, logprob in likely:
         letter = token.strip()
-        if letter in LETTERS:
+        if letter in known:
             best[letter] = max(logprob, best.get(letter, logprob))
     return max(sorted(best), key=lambda letter: best[letter], default=None)
+
+
+def _make(subject: str, options: GgufOptions, access: Access) -> Gguf:
+    path = Path(subject).expanduser()
+    if path.is_file():
+        return Gguf(path.stem, path, options, sha256=weights.sha256_of(path))
+    known = find_model(subject)
+    path = weights.require(environment.cache_dir(), known) / FILE
+    return Gguf(known.name, path, options, sha256=known.files[0].sha256)
+
+
+BACKEND = BackendDeclaration(
+    name="gguf",
+    summary="A model on this machine, from a GGUF file, by name or path.",
+    example="gguf:smollm2-135m,context=2048",
+    options=GgufOptions,
+    make=_make,
+    subject="NAME_OR_PATH",
+    chats=True,
+)

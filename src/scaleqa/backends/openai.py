@@ -7,11 +7,16 @@ from typing import Any
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from scaleqa.backends.declaration import Access, BackendDeclaration
 from scaleqa.backends.limit import Limiter
-from scaleqa.backends.protocol import MOST_TOKENS, Call, Function, Message, Reply, Request, Said
+from scaleqa.backends.protocol import MOST_TOKENS, Call, Function, Message, Reply, Request
+from scaleqa.options import NoOptions
+from tsim import environment
 from tsim.errors import RemoteError
 from tsim.http import Patience, post
 
+DEFAULT_URL = "https://api.openai.com/v1"
+KEY_VARIABLE = "OPENAI_API_KEY"
 PATIENCE = Patience(timeout=120.0, attempts=8)
 TEMPERATURE = 0
 
@@ -102,11 +107,11 @@ class OpenAI:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
-    ) -> Said:
+    ) -> Reply:
         """Says what comes next."""
         found = self._complete(chat_body(self._model, messages, functions, most_tokens))
         calls = tuple(self._call(call) for call in found.message.tool_calls or ())
-        return Said(
+        return Reply(
             text=found.message.content or "",
             calls=calls,
             prompt_tokens=found.usage.prompt_tokens,
@@ -185,3 +190,22 @@ def _tool(function: Function) -> dict[str, Any]:
             "parameters": dict(function.parameters),
         },
     }
+
+
+def _make(subject: str, options: NoOptions, access: Access) -> OpenAI:
+    model, _, url = subject.partition("@")
+    base = url or DEFAULT_URL
+    wanted = access.key_variable or (KEY_VARIABLE if base.startswith("https://") else None)
+    key = environment.api_key(wanted) if wanted else None
+    return OpenAI(model, base_url=base, key=key, limiter=access.limiter)
+
+
+BACKEND = BackendDeclaration(
+    name="openai",
+    summary="Any server with the OpenAI chat API: OpenAI, Gemini, DeepSeek, Ollama.",
+    example="openai:llama3.1@http://localhost:11434/v1",
+    options=NoOptions,
+    make=_make,
+    subject="MODEL[@BASE_URL]",
+    chats=True,
+)

@@ -9,7 +9,15 @@ MOST_TOKENS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A question with what was retrieved for it, and the prompt made of both."""
+    """A question with what was retrieved for it, and the prompt made of both.
+
+    Attributes:
+        prompt: What a model is sent.
+        context: What was retrieved.
+        question: What was asked.
+        options: The choices by letter; None for a question without choices.
+        most_tokens: How long a reply may be.
+    """
 
     prompt: str
     context: str
@@ -19,17 +27,28 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A function that a model wants called."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back.
+    """What came back from a backend or a chat model.
 
     Attributes:
-        text: As it is.
-        prompt_tokens: Tokens the provider counted in, 0 where it does not tell.
+        text: As it is; empty where the model only calls functions.
+        calls: Functions that the model wants called.
+        prompt_tokens: Tokens the provider counted in, 0 where it does not say.
         completion_tokens: Tokens the provider counted out.
         cached: Whether it was answered before and nobody was asked.
     """
 
     text: str
+    calls: tuple[Call, ...] = ()
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached: bool = False
@@ -39,13 +58,13 @@ class Backend(Protocol):
     """Answers requests."""
 
     @property
-    def stand_in(self) -> bool:
-        """Whether no language model answers, so that answers are no result."""
+    def identity(self) -> str:
+        """Names model and settings: equal identities may share cached replies."""
         ...
 
     @property
-    def identity(self) -> str:
-        """Names model and settings: equal identities may share cached replies."""
+    def stand_in(self) -> bool:
+        """Whether it answers without a language model."""
         ...
 
     def reply(self, request: Request) -> Reply:
@@ -59,15 +78,6 @@ class Backend(Protocol):
     def close(self) -> None:
         """Lets go of connections."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A function that a model wants called."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,16 +106,6 @@ class Function:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What a chat model said: text, calls, or both."""
-
-    text: str
-    calls: tuple[Call, ...] = ()
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
 @runtime_checkable
 class ChatModel(Protocol):
     """A language model that a system may use for itself: to summarise, extract, or act."""
@@ -121,7 +121,7 @@ class ChatModel(Protocol):
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
-    ) -> Said:
+    ) -> Reply:
         """Says what comes next, at temperature zero.
 
         Raises:

@@ -5,7 +5,9 @@ import typer
 from scaleqa.cli import (
     batch,
     build,
+    cuts,
     data,
+    datasets,
     models,
     noise,
     quickstart,
@@ -13,7 +15,7 @@ from scaleqa.cli import (
     reproduce,
     retrieve,
     run,
-    transfer,
+    systems,
 )
 from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run as run_app
@@ -30,12 +32,15 @@ app.command()(retrieve.retrieve)
 app.command()(run.run)
 app.command()(run.compare)
 app.command()(report.report)
+app.command()(systems.systems)
+app.command()(systems.backends)
+app.command()(datasets.datasets)
+app.command()(cuts.cuts)
 app.add_typer(batch.app, name="batch")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
 app.add_typer(reproduce.app, name="reproduce")
-app.add_typer(transfer.app, name="transfer")
 
 
 @app.callback()

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from scaleqa.backends import Access, Limiter, open_backend, open_chat
-from scaleqa.cli.run import Assist
+from scaleqa.backends import Access, Limiter, find_backend, open_backend, open_chat
+from scaleqa.cli.arguments import Assist
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
 from scaleqa.noise import load_pool, shipped_pool
@@ -18,7 +18,7 @@ from scaleqa.pages.terminal import print_tables
 from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
 from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
-from scaleqa.systems import split_specs
+from scaleqa.specs import Spec, split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 
 app = typer.Typer(
@@ -108,7 +108,7 @@ def _wanted(
     """Puts what a user names in place of what the table has."""
     if backend and not table.answers:
         raise DataError(f"{table.name} asks no answer model; leave --backend out")
-    if table.name == "main" and (backend or EXTRACTIVE) != EXTRACTIVE:
+    if table.name == "main" and not _stand_in(backend or EXTRACTIVE):
         table = replace(table, systems=(*table.systems, WHOLE))
     if target:
         table = replace(table, targets=tuple(parse_target(one) for one in target.split(",")))
@@ -119,6 +119,10 @@ def _wanted(
     if model and table.models:
         table = replace(table, models=tuple(model.split(",")))
     return table
+
+
+def _stand_in(backend: str) -> bool:
+    return find_backend(Spec.parse(backend, subject=True).name).stand_in
 
 
 def _command(name: str, given: Mapping[str, object]) -> str:

@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 from scaleqa.options import Option, list_options, read_options
 from scaleqa.packages import Package
 
-O = TypeVar("O")
+Options = TypeVar("Options")
 
 
 class DataSet(Protocol):
@@ -35,7 +35,7 @@ class DataSet(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataSetDeclaration(Generic[O]):
+class DataSetDeclaration(Generic[Options]):
     """A data set as it is registered.
 
     Attributes:
@@ -48,8 +48,8 @@ class DataSetDeclaration(Generic[O]):
 
     name: str
     summary: str
-    options: type[O]
-    make: Callable[[O], DataSet]
+    options: type[Options]
+    make: Callable[[Options], DataSet]
     example: str
 
     def open(self, options: Mapping[str, str]) -> DataSet:

@@ -49,12 +49,12 @@ def open_threads(where: str) -> list[Package]:
         DataError: There is neither, or the packages cannot be used.
     """
     path = Path(where)
-    name = where.partition(":")[0]
-    if path.exists() or (name not in dataset_names() and ".py:" not in where):
-        if not path.exists():
-            raise DataError(
-                f"{where} is neither a directory of packages nor a data set "
-                f"({', '.join(dataset_names())}); make packages with: scaleqa build --out {where}"
-            )
+    if path.exists():
         return load_packages(path)
-    return open_dataset(where).threads()
+    name = Spec.parse(where).name
+    if name in dataset_names() or name != where:
+        return open_dataset(where).threads()
+    raise DataError(
+        f"{where} is neither a directory of packages nor a data set "
+        f"({', '.join(dataset_names())}); make packages with: scaleqa build --out {where}"
+    )

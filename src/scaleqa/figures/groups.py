@@ -1,21 +1,14 @@
 """Rows by what they may be compared with: the same questions, length, reader and prompt."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row
 from scaleqa.lengths import length_name
+from scaleqa.systems import ordered
 
-# Told the truth, or nothing at all: they bound the others and count for no disagreement.
-BOUNDS = ("oracle", "zero_shot")
-FIRST = ("tsim", "tsim_official")
-ORDER = (
-    *FIRST, "tuned_hybrid", "hybrid_rrf", "fixed_window", "standard_rag", "raptor", "memgpt",
-    "hipporag",
-)  # fmt: skip
-LAST = ("full_context", *BOUNDS)
 Key = tuple[str, str, str]
 
 
@@ -125,23 +118,6 @@ def group(rows: Iterable[Row]) -> list[Group]:
         )
         for setting in sorted(found, key=_rank)
     ]
-
-
-def ordered(systems: Iterable[str]) -> list[str]:
-    """Orders systems: ours, the others as the paper lists them, unknown ones, bounds last."""
-
-    def rank(name: str) -> tuple[int, str]:
-        base = name.partition(":")[0]
-        if base in LAST:
-            return len(ORDER) + 1 + LAST.index(base), name
-        return (ORDER.index(base) if base in ORDER else len(ORDER)), name
-
-    return sorted(systems, key=rank)
-
-
-def rivals(systems: Sequence[str]) -> list[str]:
-    """The systems that are no bounds."""
-    return [name for name in systems if name.partition(":")[0] not in BOUNDS]
 
 
 def _sorted(rows: list[Row]) -> list[Row]:

@@ -18,7 +18,7 @@ from scaleqa.errors import DataError
 from scaleqa.records.schema import CELL, DOMAINS, ID, LETTERS, SPLITS, Letter, Options, Record
 
 
-class Receipt(BaseModel):
+class DrawReceipt(BaseModel):
     """Proof that a letter was drawn for a question and options that did not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,7 +70,7 @@ def seal_of(record: Record | Frozen) -> str:
     return seal(record.question, record.options.as_list())
 
 
-def draw(frozen: Path, ledger: Path) -> list[Receipt]:
+def draw(frozen: Path, ledger: Path) -> list[DrawReceipt]:
     """Draws letters for frozen questions and notes them in a ledger.
 
     An id is drawn once: with the same question and options it gets the same receipt again.
@@ -91,7 +91,7 @@ def draw(frozen: Path, ledger: Path) -> list[Receipt]:
                 f"{frozen}, line {number}: {error.errors(include_url=False)[0]['msg']}; expected "
                 '{"id": …, "question": …, "options": {"A": …, "B": …, "C": …, "D": …}}'
             ) from error
-        receipt = Receipt(id=item.id, seal=seal_of(item), letter=letter(item.id))
+        receipt = DrawReceipt(id=item.id, seal=seal_of(item), letter=letter(item.id))
         if known.get(item.id, receipt) != receipt:
             raise DataError(
                 f"{item.id} was drawn before for another question or other options; freeze the "
@@ -105,7 +105,7 @@ def draw(frozen: Path, ledger: Path) -> list[Receipt]:
     return receipts
 
 
-def read_ledger(path: Path) -> list[Receipt]:
+def read_ledger(path: Path) -> list[DrawReceipt]:
     """Reads receipts.
 
     Raises:
@@ -114,13 +114,13 @@ def read_ledger(path: Path) -> list[Receipt]:
     receipts = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
-            receipts.append(Receipt.model_validate_json(line))
+            receipts.append(DrawReceipt.model_validate_json(line))
         except ValidationError as error:
             raise DataError(f"{path}, line {number}: no receipt of a draw") from error
     return receipts
 
 
-def mismatches(records: Iterable[Record], receipts: Iterable[Receipt]) -> Mapping[str, str]:
+def mismatches(records: Iterable[Record], receipts: Iterable[DrawReceipt]) -> Mapping[str, str]:
     """Tells which records lack their receipt; a release may renumber, so seals decide.
 
     Returns:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from scaleqa.records.draw import Receipt, mismatches
+from scaleqa.records.draw import DrawReceipt, mismatches
 from scaleqa.records.duplicates import Pair, embedding_pairs, lexical_pairs
 from scaleqa.records.load import BadLine
 from scaleqa.records.probes import Probe, embedding_probes, lexical_probes
@@ -71,7 +71,7 @@ def validate(
     records: Sequence[Record],
     *,
     bad: Iterable[BadLine] = (),
-    receipts: Sequence[Receipt] | None = None,
+    receipts: Sequence[DrawReceipt] | None = None,
     embedder: Embedder | None = None,
     release: bool = False,
     sequels: Sequence[Sequel] = (),

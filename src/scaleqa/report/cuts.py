@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from scaleqa.evaluate.cuts import Segmented
 from scaleqa.pages.forms import fine, text
-from scaleqa.pages.page import Page, Paragraph
+from scaleqa.pages.page import Block, Page, Paragraph
 from scaleqa.pages.table import Column, Table
 from scaleqa.report.retrieval import generated
 
@@ -28,7 +28,7 @@ def cuts_page(
         "Thresholds are tuned for Pk on the dev chats."
     )
     facts = [("Embedder", embedder), *((name, f"sha256 {value}") for name, value in hashes.items())]
-    blocks = [Paragraph(text=about), cuts_table(found)]
+    blocks: list[Block] = [Paragraph(text=about), cuts_table(found)]
     return generated("TIAGE", command, facts=facts, blocks=blocks)
 
 

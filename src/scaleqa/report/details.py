@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scaleqa.evaluate.rows import Answered, Row, UnitRow
-from scaleqa.figures.groups import Group, Key, Setting, key_of, rivals, setting_of
+from scaleqa.figures.groups import Group, Key, Setting, key_of, setting_of
 from scaleqa.figures.scores import counts
-from scaleqa.pages.drawings import Track, colours, ink, strip
+from scaleqa.pages.drawings import Track, ink, strip
+from scaleqa.report.palette import system_colours
+from scaleqa.systems import rivals
 
 EVIDENCE = "evidence"
 EVIDENCE_COLOUR = "#d1495b"
@@ -87,7 +89,7 @@ def data(
     """
     texts = Texts()
     systems = list(dict.fromkeys(name for group in groups for name in group.systems))
-    palette = colours(systems)
+    palette = system_colours(systems)
     full: dict[Question, dict[Key, Row]] = {}
     for row in whole:
         full.setdefault((setting_of(row), row.id), {})[key_of(row)] = row
@@ -141,7 +143,8 @@ def _by_question(group: Group) -> dict[str, list[Row]]:
 
 
 def _brief(
-    number: int, rows: Sequence[Row], systems: Sequence[str], texts: Texts) -> dict[str, Any]:
+    number: int, rows: Sequence[Row], systems: Sequence[str], texts: Texts
+) -> dict[str, Any]:
     row = rows[0]
     return {
         "setting": number,

@@ -174,9 +174,9 @@ def costs(group: Group, found: Sequence[Cost], colours: Colours) -> Blocks:
     return (
         Table(title="Tokens, times, calls", columns=columns, rows=rows).filled(),
         *signs.below(
-            "Context tokens by the benchmark's count, 1.3 per word; prompt and completion tokens by "
-            "the provider's. Times to retrieve leave out the embedding of texts, which is cached "
-            "and shared by all systems; they are of the machine that ran",
+            "Context tokens by the benchmark's count, 1.3 per word; prompt and completion tokens "
+            "by the provider's. Times to retrieve leave out the embedding of texts, which is "
+            "cached and shared by all systems; they are of the machine that ran",
         ),
     )
 

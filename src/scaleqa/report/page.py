@@ -13,13 +13,13 @@ from scaleqa.figures.costs import Cost, cost_table
 from scaleqa.figures.exchanges import Exchanges, exchange_table
 from scaleqa.figures.groups import Group, group, setting_of
 from scaleqa.figures.retrieval import Retrieval, retrieval
-from scaleqa.pages.drawings import colours
 from scaleqa.pages.html import to_html
 from scaleqa.pages.page import Page, Paragraph, Section, Variant
 from scaleqa.report import further, sections
 from scaleqa.report.columns import Blocks
 from scaleqa.report.comparison import comparison
 from scaleqa.report.details import choose, data
+from scaleqa.report.palette import system_colours
 from scaleqa.report.words import finding, label
 
 TITLE = "SCALE-QA report"
@@ -112,7 +112,7 @@ def report_page(found: Sequence[Figures]) -> Page:
 
 
 def _sections(found: Sequence[Figures]) -> Iterator[Section]:
-    palette = colours({name for one in found for name in one.group.systems})
+    palette = system_colours({name for one in found for name in one.group.systems})
     writers: tuple[tuple[str, str, Callable[[Figures], Blocks]], ...] = (
         ("run", "What was run and what it shows",
          lambda f: sections.headline(f.group, f.main, f.paired)),

@@ -168,9 +168,7 @@ def _facts(packages: Sequence[Package], row: Row) -> list[tuple[str, str]]:
 
 def main_table(lines: Sequence[Line], target: int | None = None) -> Table:
     """The main table, with the paper's figures where it has some for this length."""
-    rows = tuple(
-        {**_shares(line.figures), **_paper(line.figures.system, target)} for line in lines
-    )
+    rows = tuple({**_shares(line.figures), **_paper(line.figures.system, target)} for line in lines)
     return Table(title="Retrieval", columns=MAIN, rows=rows).filled()
 
 

@@ -1,7 +1,7 @@
 """Letters that mark figures where something replaces what the paper used."""
 
-from scaleqa.pages.page import Notes
 from scaleqa.figures.groups import Setting
+from scaleqa.pages.page import Notes
 from scaleqa.report.words import StandIn, stand_ins
 
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scaleqa import paper
-from scaleqa.pages.forms import percent
 from scaleqa.figures.comparison import Main, Paired
-from scaleqa.figures.groups import Group, Setting, rivals
+from scaleqa.figures.groups import Group, Setting
+from scaleqa.pages.forms import percent
+from scaleqa.systems import memories, rivals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +126,10 @@ def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str
         f"questions{well} with {first.context.mean:,.0f} context tokens on average"
     )
     others = [line for line in table[1:] if line.system in rivals(group.systems)]
-    memories = [line for line in others if not line.system.startswith("full_context")]
+    usable = memories(group.systems)
     against = {pair.second: pair for pair in pairs}
-    ranked = sorted(memories or others, key=lambda line: (-_value(line, measure), line.system))
+    candidates = [line for line in others if line.system in usable]
+    ranked = sorted(candidates or others, key=lambda line: (-_value(line, measure), line.system))
     best = next((line for line in ranked if line.system in against), None)
     if best is None:
         return f"{start}."

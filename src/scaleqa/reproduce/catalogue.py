@@ -15,7 +15,7 @@ from scaleqa.reproduce.stress import stress
 from tsim.embed.models import KNOWN
 
 RIVALS = ("standard_rag", "hybrid_rrf", "tuned_hybrid", "raptor", "memgpt", "hipporag")
-WHOLE = f"full_context:cap={paper.VISIBLE}"
+WHOLE = f"full_context:budget={paper.VISIBLE}"
 
 _ALL = (
     Reproduction(

@@ -21,7 +21,8 @@ from scaleqa.reproduce.reproduction import (
     notes,
     page,
 )
-from scaleqa.systems import with_budget
+from scaleqa.specs import Spec
+from scaleqa.systems import find_system, with_budget
 from scaleqa.systems.tsim import PARTS
 
 OURS = "tsim"
@@ -34,9 +35,6 @@ RESUMED = 750
 REENTRY = "reentry"
 # Beyond this length, systems that are slow to read a thread are left out.
 LONG = 200_000
-SLOW = ("tuned_hybrid", "perfect_episodes")
-# Systems that take a budget of tokens here; windows and episodes are counted instead.
-HELD = ("tsim_official", OURS, "hybrid_rrf", "tuned_hybrid")
 
 
 def late(lab: Lab, table: Reproduction) -> Page:
@@ -162,19 +160,12 @@ def _with_sequel(threads: Threads) -> Threads:
 
 
 def _specs(table: Reproduction, target: int, budget: int) -> Iterator[str]:
-    """Gives each system a budget, in its own words."""
+    """Holds systems without options to the budget, as far as they can be."""
     for system in table.systems:
-        name, _, rest = system.partition(":")
-        if target > LONG and name in SLOW:
+        spec = Spec.parse(system)
+        if target > LONG and find_system(spec.name).slow_to_ingest:
             continue
-        if rest:
-            yield system
-        elif name in HELD:
-            yield with_budget(system, budget)
-        elif name in ("fixed_window", "perfect_episodes"):
-            yield f"{name}:k={round(budget / 160)}"
-        else:
-            yield system
+        yield system if spec.options else with_budget(system, budget)
 
 
 def _row(one: Sequence[Row], ours: Sequence[Row]) -> dict[str, Any]:
@@ -205,13 +196,13 @@ def _kind(row: Row) -> str:
 
 def _bar(where: str, spec: str, rows: Sequence[Row]) -> Bar:
     """Names a bar as shortly as a picture can: budgets are in the table."""
-    name, _, options = spec.partition(":")
-    off = [option for option in options.split(",") if option.startswith("off=")]
+    parsed = Spec.parse(spec)
+    off = parsed.options.get("off")
     found = share(row.hit for row in rows)
     return Bar(
-        label=f"{where} · {off[0] if off else name}",
+        label=f"{where} · {f'off={off}' if off else parsed.name}",
         value=found.value,
         low=found.interval.low,
         high=found.interval.high,
-        colour=PALETTE[0] if name == OURS and not off else PALETTE[1],
+        colour=PALETTE[0] if parsed.name == OURS and not off else PALETTE[1],
     )

@@ -7,10 +7,11 @@ from scaleqa import paper
 from scaleqa.evaluate import Row
 from scaleqa.figures.scores import score
 from scaleqa.lengths import length
-from scaleqa.pages.drawings import Bar, bars, colours
+from scaleqa.pages.drawings import Bar, bars
 from scaleqa.pages.forms import count, text
 from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table, interval
+from scaleqa.report.palette import base_colour
 from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.reproduction import (
     INTERVAL,
@@ -24,6 +25,8 @@ from scaleqa.reproduce.reproduction import (
     notes,
     page,
 )
+from scaleqa.specs import Spec
+
 WHAT_ACCURACY = (
     "Accuracy credits an unanswered question with a quarter, as the paper does; strict accuracy "
     "does not."
@@ -51,7 +54,7 @@ def main(lab: Lab, table: Reproduction) -> Page:
     backend = lab.sources.backend.identity
 
     def beside(system: str, target: int) -> paper.Scores | None:
-        return paper.scores(system.partition(":")[0], backend, target)
+        return paper.scores(Spec.parse(system).name, backend, target)
 
     note = f"The paper's figures are those of {paper.block_of(backend)}."
     return _compared(lab, table, beside, (note,))
@@ -158,9 +161,13 @@ def _paper(line: paper.Scores | None, *, answers: bool) -> dict[str, Any]:
 def _bar(label: str, row: Mapping[str, Any], theirs: paper.Scores | None, *, answers: bool) -> Bar:
     """Accuracy where a model answers, and CL hit where none does."""
     key = "accuracy" if answers else "hit"
-    name = row["system"].partition(":")[0]
     low, high = row[f"{key}_interval"]
     mark = None if theirs is None else (theirs.accuracy if answers else theirs.hit)
     return Bar(
-        label=label, value=row[key], low=low, high=high, colour=colours([name])[name], mark=mark
+        label=label,
+        value=row[key],
+        low=low,
+        high=high,
+        colour=base_colour(row["system"]),
+        mark=mark,
     )

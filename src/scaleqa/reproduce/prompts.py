@@ -9,10 +9,11 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate import Row
 from scaleqa.lengths import length
 from scaleqa.packages import subset
-from scaleqa.pages.drawings import Bar, bars, colours
+from scaleqa.pages.drawings import Bar, bars
 from scaleqa.pages.forms import count, fine, text
 from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table, interval
+from scaleqa.report.palette import base_colour
 from scaleqa.reproduce.lab import ANSWER, SEED, Lab, Threads
 from scaleqa.reproduce.loops import figures
 from scaleqa.reproduce.reproduction import (
@@ -91,7 +92,7 @@ def prompts(lab: Lab, table: Reproduction) -> Page:
         ],
         notes=(
             *notes(lab, table),
-            "Full Context shows the newest turns up to its cap. Seconds are means of retrieving "
+            "Full Context shows the newest turns up to its budget. Seconds are means of retrieving "
             "and answering; what the reply cache held took none.",
             INTERVAL,
         ),
@@ -145,7 +146,6 @@ def _paper(key: str, beside: bool) -> dict[str, Any]:
 def _drawn(table: Reproduction, rows: Sequence[dict[str, Any]]) -> str:
     shown = []
     for row in rows:
-        name = row["system"].partition(":")[0]
         low, high = row["accuracy_interval"]
         label = row["prompt"] if row["system"] == rows[0]["system"] else row["system"]
         shown.append(
@@ -154,7 +154,7 @@ def _drawn(table: Reproduction, rows: Sequence[dict[str, Any]]) -> str:
                 value=row["accuracy"],
                 low=low,
                 high=high,
-                colour=colours([name])[name],
+                colour=base_colour(row["system"]),
                 mark=row.get("paper_accuracy"),
             )
         )

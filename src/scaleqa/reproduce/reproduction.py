@@ -12,17 +12,12 @@ from scaleqa.pages.table import Column, Table
 from scaleqa.report.provenance import Provenance
 from scaleqa.report.words import stand_ins
 from scaleqa.reproduce.lab import Lab, Threads
+from scaleqa.specs import Spec
+from scaleqa.systems import find_system, ordered
 
 SYSTEM = Column(key="system", head="system", form=text)
 LENGTH = Column(key="length", head="length", form=text)
 INTERVAL = "Intervals are Wilson's, 95 %."
-# What takes the place of a language model in these systems where none is given.
-WITHOUT_MODEL = {
-    "tuned_hybrid": "tuned_hybrid has no HyDE, and MaxSim reranks",
-    "raptor": "LexRank writes raptor's summaries",
-    "memgpt": "rules act for memgpt's model",
-    "hipporag": "spaCy's parses give hipporag its triples",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +130,8 @@ def notes(lab: Lab, table: Reproduction, *, embedder: bool = True) -> list[str]:
     parts = {"reader"} if table.answers else set()
     parts |= {"embedder"} if embedder else set()
     said = [note.long for note in stand_ins(setting) if note.part in parts]
-    names = [system.partition(":")[0] for system in table.systems]
-    replaced = [words for name, words in WITHOUT_MODEL.items() if name in names]
+    names = dict.fromkeys(Spec.parse(system).name for system in ordered(table.systems))
+    replaced = [words for name in names if (words := find_system(name).without_model)]
     if replaced and not lab.sources.helper:
         said.append(f"No chat model was given with --assist: {'; '.join(replaced)}.")
     return [*said, "Records and noise are ours, not the paper's: its figures are for orientation."]

@@ -11,10 +11,11 @@ from scaleqa import paper
 from scaleqa.errors import DataError
 from scaleqa.figures.retrieval import retrieval
 from scaleqa.lengths import length
-from scaleqa.pages.drawings import Bar, Line, Point, bars, colours, lines
+from scaleqa.pages.drawings import Bar, Line, Point, bars, lines
 from scaleqa.pages.forms import count, fine
 from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table, interval
+from scaleqa.report.palette import base_colour
 from scaleqa.reproduce.lab import Lab, Threads
 from scaleqa.reproduce.reproduction import (
     INTERVAL,
@@ -36,6 +37,7 @@ from scaleqa.reproduce.retrieval import (
     WHAT,
     recall_row,
 )
+
 QUESTIONS = Column(key="questions", head="questions", form=count)
 # More questions than this add nothing at the greatest length but time.
 AT_A_MILLION = 400
@@ -66,7 +68,6 @@ def scaling(lab: Lab, table: Reproduction) -> Page:
         CONTEXT, interval("context_interval"), TOKENS, PAPER_RECALL,
     )  # fmt: skip
     ticks = [(math.log2(t.target) if t.target else _left_of(used), length(t.target)) for t in used]
-    shades = colours([system.partition(":")[0] for system in table.systems])
     return page(
         table,
         about=(table.about, WHAT, described(lab, used)),
@@ -83,7 +84,7 @@ def scaling(lab: Lab, table: Reproduction) -> Page:
                 Line(
                     label=system,
                     points=tuple(some),
-                    colour=shades[system.partition(":")[0]],
+                    colour=base_colour(system),
                 )
                 for system, some in points.items()
             ],
@@ -113,12 +114,11 @@ def cost(lab: Lab, table: Reproduction) -> Page:
             "llm_calls": (kept.llm_calls or 0) / many,
         }  # fmt: skip
         rows.append({**row, **_paper_cost(system, threads.target)})
-        name = system.partition(":")[0]
         shown.append(
             Bar(
                 label=label_of(threads, table, system),
                 value=kept.retrieve_p50_ms,
-                colour=colours([name])[name],
+                colour=base_colour(system),
             )
         )
         used.append(threads)

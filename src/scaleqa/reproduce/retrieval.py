@@ -8,10 +8,11 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate import Row
 from scaleqa.figures.retrieval import Retrieval, against, retrieval
 from scaleqa.lengths import length
-from scaleqa.pages.drawings import Bar, Line, Point, bars, colours, lines
+from scaleqa.pages.drawings import Bar, Line, Point, bars, lines
 from scaleqa.pages.forms import count, signed, text
 from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table, interval
+from scaleqa.report.palette import base_colour
 from scaleqa.reproduce.lab import Lab, Threads
 from scaleqa.reproduce.reproduction import (
     INTERVAL,
@@ -25,6 +26,7 @@ from scaleqa.reproduce.reproduction import (
     notes,
     page,
 )
+from scaleqa.specs import Spec
 from tsim import environment, weights
 from tsim.embed.models import KNOWN
 
@@ -243,7 +245,6 @@ def _beside(system: str, identity: str, target: int) -> dict[str, Any]:
 def _bar(
     threads: Threads, found: Retrieval, table: Reproduction, mark: float | None, model: str = ""
 ) -> Bar:
-    name = found.system.partition(":")[0]
     low, high = found.recalled.interval
     what = found.system.replace("size=", "")
     return Bar(
@@ -251,7 +252,7 @@ def _bar(
         value=found.recalled.value,
         low=low,
         high=high,
-        colour=colours([name])[name],
+        colour=base_colour(found.system),
         mark=mark,
     )
 
@@ -267,8 +268,7 @@ def _recall_bars(table: Reproduction, shown: Sequence[Bar]) -> str:
 
 def _theta(system: str) -> float:
     """Reads theta from a specification; the paper's where it says nothing."""
-    _, found, rest = system.partition("theta=")
-    return float(rest.partition(",")[0]) if found else 0.70
+    return float(Spec.parse(system).options.get("theta", 0.70))
 
 
 def _gap(target: int, first: Sequence[Row], second: Sequence[Row]) -> Mapping[str, Any]:

@@ -5,11 +5,12 @@ from typing import Any
 
 from scaleqa import paper
 from scaleqa.evaluate import Row
-from scaleqa.pages.drawings import Bar, bars, colours
+from scaleqa.pages.drawings import Bar, bars
 from scaleqa.pages.forms import count, span, text
 from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table
 from scaleqa.records import DOMAINS
+from scaleqa.report.palette import base_colour
 from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.loops import figures, what
 from scaleqa.reproduce.reproduction import (
@@ -21,6 +22,7 @@ from scaleqa.reproduce.reproduction import (
     notes,
     page,
 )
+from scaleqa.specs import Spec
 from scaleqa.stats import wilson
 
 LABELS = ("state_overwrite", "long_range_bridge", "constraint_trap")
@@ -120,7 +122,7 @@ def _drawn(table: Reproduction, found: Found) -> str:
     for line in _broken(found, LABELS, lambda row: row.stress):
         for system in table.systems:
             low, high = line[f"{system} interval"]
-            name = system.partition(":")[0]
+            name = Spec.parse(system).name
             theirs = paper.STRESS.lines[line["part"]]
             shown.append(
                 Bar(
@@ -128,7 +130,7 @@ def _drawn(table: Reproduction, found: Found) -> str:
                     value=line[system],
                     low=low,
                     high=high,
-                    colour=colours([name])[name],
+                    colour=base_colour(system),
                     mark=theirs.get(system) if paper.TARGET in table.targets else None,
                 )
             )

@@ -1,6 +1,7 @@
 """The systems under test, ours and anybody's, behind one protocol."""
 
-from scaleqa.systems.budget import with_budget
+from scaleqa.systems.declaration import Budget, Kind, Sees, SystemDeclaration
+from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import (
     Accounting,
     Asked,
@@ -10,18 +11,38 @@ from scaleqa.systems.protocol import (
     Tools,
     Unit,
 )
-from scaleqa.systems.registry import open_system, split_specs, system_names
+from scaleqa.systems.registry import (
+    colour_of,
+    find_system,
+    memories,
+    open_system,
+    ordered,
+    rivals,
+    system_names,
+    systems,
+    with_budget,
+)
 
 __all__ = [
     "Accounting",
     "Asked",
+    "Budget",
     "Exchange",
+    "FlatSystem",
+    "Kind",
     "Retrieved",
+    "Sees",
     "System",
+    "SystemDeclaration",
     "Tools",
     "Unit",
+    "colour_of",
+    "find_system",
+    "memories",
     "open_system",
-    "split_specs",
+    "ordered",
+    "rivals",
     "system_names",
+    "systems",
     "with_budget",
 ]

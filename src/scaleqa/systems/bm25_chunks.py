@@ -1,14 +1,26 @@
 """BM25 over fixed chunks: runs of whole turns within a given length, the best few by words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Asked, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
 from tsim import tokens
 from tsim.index import Postings
 from tsim.vectors import best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bm25ChunksOptions:
+    """How long chunks are, and how many are shown."""
+
+    size: Annotated[int, Field(ge=1, description="Most tokens of a chunk.")] = 1100
+    k: Annotated[int, Field(ge=1, description="Chunks shown.")] = 5
 
 
 class Bm25Chunks(FlatSystem):
@@ -18,11 +30,11 @@ class Bm25Chunks(FlatSystem):
     be taken out of it otherwise.
     """
 
-    def __init__(self, *, size: int, k: int) -> None:
+    def __init__(self, options: Bm25ChunksOptions, tools: Tools) -> None:
         """Starts empty."""
         super().__init__()
-        self._size = size
-        self._k = k
+        self._size = options.size
+        self._k = options.k
         self._chunks: list[list[int]] = []
         self._open = 0
         self._postings: Postings | None = None
@@ -57,7 +69,9 @@ class Bm25Chunks(FlatSystem):
         return self._postings
 
 
-def make(options: Mapping[str, str], tools: Tools) -> Bm25Chunks:
-    """Opens the system; options: size, k."""
-    values = take(options, size=1100, k=5)
-    return Bm25Chunks(size=int(values["size"]), k=int(values["k"]))
+SYSTEM = SystemDeclaration(
+    name="bm25_chunks",
+    summary="BM25 over chunks of whole turns that do not overlap.",
+    options=Bm25ChunksOptions,
+    make=Bm25Chunks,
+)

@@ -1,29 +1,44 @@
-"""Episodes alone: cut by the paper's drift rule, one vector each, the five nearest.
+"""Episodes alone: cut by the paper's drift rule, one vector each, the nearest few.
 
 The stage of the paper's ablation between fixed windows and the full method: its segmentation with
 none of its views and none of its ranking.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
-from scaleqa.systems.fixed_window import Windows
+from scaleqa.systems.declaration import SystemDeclaration
 from scaleqa.systems.protocol import Tools
-from scaleqa.systems.registry import take
+from scaleqa.systems.windowed import WindowedSystem
 from tsim.toolkit import Arrival, DriftRule
 
 
-class DriftWindow(Windows):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftWindowOptions:
+    """Where windows end, and how many are shown."""
+
+    theta: Annotated[
+        float, Field(ge=0, description="Similarity below which a window ends; 0: the paper's.")
+    ] = 0.0
+    k: Annotated[int, Field(ge=1, description="Windows shown.")] = 5
+
+
+class DriftWindow(WindowedSystem):
     """Windows that end where the talk drifts away."""
 
-    def __init__(self, tools: Tools, *, rule: DriftRule, k: int) -> None:
+    def __init__(self, options: DriftWindowOptions, tools: Tools) -> None:
         """Starts empty."""
-        super().__init__(tools, k)
-        self._rule = rule
-        self._state = rule.resume(())
+        super().__init__(tools, k=options.k)
+        theta = options.theta
+        self._rule = DriftRule(min_similarity=theta) if theta else DriftRule()
+        self._state = self._rule.resume(())
 
     def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
-        """A turn opens a window where the rule cuts before it."""
+        """Cuts where the rule does."""
         vectors = self._embedder.embed([turn.text for turn in turns])
         for turn, vector in zip(turns, vectors, strict=True):
             words = len(turn.text.split())
@@ -33,9 +48,9 @@ class DriftWindow(Windows):
             yield step.cut
 
 
-def make(options: Mapping[str, str], tools: Tools) -> DriftWindow:
-    """Opens the system; options: theta (0 for the paper's), k."""
-    values = take(options, theta=0.0, k=5)
-    theta = float(values["theta"])
-    rule = DriftRule(min_similarity=theta) if theta else DriftRule()
-    return DriftWindow(tools, rule=rule, k=int(values["k"]))
+SYSTEM = SystemDeclaration(
+    name="drift_window",
+    summary="Episodes cut by the paper's rule, one vector each; the nearest.",
+    options=DriftWindowOptions,
+    make=DriftWindow,
+)

@@ -1,70 +1,33 @@
-"""Fixed windows: runs of whole turns of about a given length, one vector each, the five nearest."""
+"""Fixed windows: runs of whole turns of about a given length, one vector each, the nearest few."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
-from scaleqa.systems.flat import FlatSystem
-from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
+from scaleqa.systems.declaration import Budget, SystemDeclaration
+from scaleqa.systems.protocol import Tools
+from scaleqa.systems.windowed import WindowedSystem
 from tsim import tokens
-from tsim.index import DenseIndex
-from tsim.vectors import best
 
 
-class Windows(FlatSystem, ABC):
-    """Non-overlapping windows of consecutive whole turns; the last one is still open."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedWindowOptions:
+    """How long windows are, and how many are shown."""
 
-    def __init__(self, tools: Tools, k: int) -> None:
-        """Starts empty."""
-        super().__init__()
-        self._embedder = tools.embedder
-        self._k = k
-        self._windows: list[list[int]] = []
-        self._rows = DenseIndex(tools.embedder.dimension)
-
-    def index(self, turns: Sequence[StreamTurn]) -> None:
-        """Fills windows and embeds those that changed."""
-        first = max(0, len(self._windows) - 1)
-        for turn, cut in zip(turns, self.cuts(turns), strict=True):
-            if cut:
-                self._windows.append([])
-            self._windows[-1].append(turn.id)
-        texts = ["\n".join(self.line(t) for t in window) for window in self._windows[first:]]
-        vectors = self._embedder.embed(texts)
-        if first < len(self._rows):
-            self._rows.replace(first, vectors[0])
-            vectors = vectors[1:]
-        self._rows.extend(np.asarray(vectors))
-
-    @abstractmethod
-    def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
-        """Tells for each new turn whether it opens a window; the first of a thread does."""
-
-    def retrieve(self, asked: Asked) -> Retrieved:
-        """Finds the nearest windows."""
-        scores = self._rows.scores(self._embedder.embed_query(asked.question))
-        return self.show(
-            [
-                Unit(turns=tuple(self._windows[place]), score=float(scores[place]))
-                for place in best(scores, self._k)
-            ]
-        )
-
-    def account(self) -> Accounting:
-        """Tells what is kept."""
-        return Accounting(vectors=len(self._rows), indexed_words=self.words)
+    size: Annotated[int, Field(ge=0, description="Tokens at which a window is full.")] = 128
+    k: Annotated[int, Field(ge=1, description="Windows shown.")] = 5
 
 
-class FixedWindow(Windows):
+class FixedWindow(WindowedSystem):
     """Windows that are full at about a given length."""
 
-    def __init__(self, tools: Tools, *, size: int, k: int) -> None:
+    def __init__(self, options: FixedWindowOptions, tools: Tools) -> None:
         """Starts empty."""
-        super().__init__(tools, k)
-        self._size = size
+        super().__init__(tools, k=options.k)
+        self._size = options.size
         self._held = 0
         self._begun = False
 
@@ -78,7 +41,12 @@ class FixedWindow(Windows):
             yield cut
 
 
-def make(options: Mapping[str, str], tools: Tools) -> FixedWindow:
-    """Opens the system; options: size, k."""
-    values = take(options, size=128, k=5)
-    return FixedWindow(tools, size=int(values["size"]), k=int(values["k"]))
+SYSTEM = SystemDeclaration(
+    name="fixed_window",
+    summary="Windows of about equal length, one vector each; the nearest.",
+    options=FixedWindowOptions,
+    make=FixedWindow,
+    budget=Budget(option="k", unit=160),
+    order=3,
+    colour="#009e73",
+)

@@ -1,12 +1,16 @@
-"""Hybrid RRF: dense and BM25 rankings of turns fused, neighbours added, a context cap."""
+"""Hybrid RRF: dense and BM25 rankings of turns fused, neighbours added, a context budget."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import Budget, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
 from tsim import tokens
 from tsim.index import DenseIndex, Postings
 from tsim.vectors import best
@@ -23,16 +27,27 @@ def fuse(rankings: Iterable[Sequence[int]]) -> dict[int, float]:
     return fused
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HybridRrfOptions:
+    """How deep rankings are read, what comes with a hit, and how long the context is."""
+
+    depth: Annotated[int, Field(ge=1, description="Turns taken from each ranking.")] = 50
+    neighbours: Annotated[
+        int, Field(ge=0, description="Turns on either side that come with a hit.")
+    ] = 1
+    budget: Annotated[int, Field(ge=0, description="Tokens of the context.")] = 1200
+
+
 class HybridRrf(FlatSystem):
     """Reciprocal-rank fusion of two rankings of single turns, with the turns beside each."""
 
-    def __init__(self, tools: Tools, *, depth: int, neighbours: int, cap: int) -> None:
+    def __init__(self, options: HybridRrfOptions, tools: Tools) -> None:
         """Starts empty."""
         super().__init__()
         self._embedder = tools.embedder
-        self._depth = depth
-        self._neighbours = neighbours
-        self._cap = cap
+        self._depth = options.depth
+        self._neighbours = options.neighbours
+        self._budget = options.budget
         self._ids: list[int] = []
         self._rows = DenseIndex(tools.embedder.dimension)
         self._postings = Postings()
@@ -45,14 +60,14 @@ class HybridRrf(FlatSystem):
             self._postings.append(turn.text)
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Fuses both rankings and packs hits with their neighbours under the cap."""
+        """Fuses both rankings and packs hits with their neighbours under the budget."""
         dense = self._rows.scores(self._embedder.embed_query(asked.question))
         sparse = self._postings.scores(asked.question)
         found = [p for p in best(sparse, self._depth) if sparse[p] > 0]
         fused = fuse([best(dense, self._depth), found])
         units: list[Unit] = []
         taken: set[int] = set()
-        left = tokens.words_within(self._cap)
+        left = tokens.words_within(self._budget)
         for place in sorted(fused, key=lambda p: (-fused[p], p)):
             low = max(0, place - self._neighbours)
             around = range(low, min(len(self._ids), place + self._neighbours + 1))
@@ -70,12 +85,12 @@ class HybridRrf(FlatSystem):
         return Accounting(vectors=len(self._rows), indexed_words=2 * self.words)
 
 
-def make(options: Mapping[str, str], tools: Tools) -> HybridRrf:
-    """Opens the system; options: depth, neighbours, cap."""
-    values = take(options, depth=50, neighbours=1, cap=1200)
-    return HybridRrf(
-        tools,
-        depth=int(values["depth"]),
-        neighbours=int(values["neighbours"]),
-        cap=int(values["cap"]),
-    )
+SYSTEM = SystemDeclaration(
+    name="hybrid_rrf",
+    summary="Dense and BM25 rankings of turns, fused; neighbours come along.",
+    options=HybridRrfOptions,
+    make=HybridRrf,
+    budget=Budget(),
+    order=2,
+    colour="#e69f00",
+)

@@ -3,28 +3,41 @@
 A control for methods that pack: it has their budget and their discount, and nothing else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import Budget, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
 from tsim import tokens
 from tsim.index import DenseIndex
 from tsim.vectors import best
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedTurnsOptions:
+    """How long the context is, and which turns count as long."""
+
+    budget: Annotated[int, Field(ge=0, description="Tokens of the context.")] = 1100
+    long: Annotated[
+        int, Field(ge=0, description="Words from which a turn is discounted; 0: none is.")
+    ] = 60
+
+
 class PackedTurns(FlatSystem):
     """Dense retrieval of single turns under a budget."""
 
-    def __init__(self, tools: Tools, *, budget: int, long: int) -> None:
+    def __init__(self, options: PackedTurnsOptions, tools: Tools) -> None:
         """Starts empty."""
         super().__init__()
         self._embedder = tools.embedder
-        self._budget = budget
-        self._long = long
+        self._budget = options.budget
+        self._long = options.long
         self._ids: list[int] = []
         self._lengths: list[int] = []
         self._rows = DenseIndex(tools.embedder.dimension)
@@ -54,7 +67,10 @@ class PackedTurns(FlatSystem):
         return Accounting(vectors=len(self._rows), indexed_words=self.words)
 
 
-def make(options: Mapping[str, str], tools: Tools) -> PackedTurns:
-    """Opens the system; options: budget, long (0: no discount)."""
-    values = take(options, budget=1100, long=60)
-    return PackedTurns(tools, budget=int(values["budget"]), long=int(values["long"]))
+SYSTEM = SystemDeclaration(
+    name="packed_turns",
+    summary="The nearest turns, long ones discounted, as many as fit.",
+    options=PackedTurnsOptions,
+    make=PackedTurns,
+    budget=Budget(),
+)

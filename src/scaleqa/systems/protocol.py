@@ -1,9 +1,9 @@
 """What a system under test is.
 
-A system joins the benchmark with one file: a function `(options, tools) -> System`, registered
-under the entry-point group `scaleqa.systems`. It is fed the thread turn by turn, answers requests
-with units of turns, and sees each exchange afterwards. It never sees gold evidence, boundaries or
-questions to come.
+A system joins the benchmark with one file that declares it (see `declaration.py`), registered under
+the entry-point group `scaleqa.systems`. It is fed the thread turn by turn, answers requests with
+units of turns, and sees each exchange afterwards. It never sees questions to come, and neither
+evidence nor boundaries unless it declares that it does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,17 @@ from tsim.embed import Embedder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A request as a system sees it."""
+    """A request as a system sees it.
+
+    Attributes:
+        id: The question's.
+        question: Its text.
+        options: The choices by letter; None for a question without choices.
+    """
 
     id: str
     question: str
-    options: Mapping[str, str] | None
+    options: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +92,9 @@ class Tools:
     Attributes:
         embedder: The benchmark's embedder; vectors are shared between systems, never state.
         model: A language model for the system's own use, where the user names one.
-        truth: Each question's evidence turns, for the control that is told; empty for all others.
-        dialogues: The turns of each dialogue of the thread, for the control that is told; empty for
-            all others.
+        truth: Each question's evidence turns; empty for systems that do not declare to see it.
+        dialogues: The turns of each dialogue of the thread; empty for systems that do not declare
+            to see boundaries.
     """
 
     embedder: Embedder

@@ -1,29 +1,55 @@
-"""Systems by name: ours and others' come through the same door."""
+"""Systems by name: the benchmark's own and others' are found the same way.
 
-import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
+The entry-point group `scaleqa.systems` holds a `SystemDeclaration` for each name. A plain function
+`(options, tools) -> System` is accepted too: it gets its options as the user wrote them, a mapping
+of strings, and sees nothing of the truth.
+"""
 
+from collections.abc import Callable, Iterable
+from inspect import getdoc
+from typing import Any
+
+from scaleqa import plugins
 from scaleqa.errors import DataError
-from scaleqa.options import read_options
-from scaleqa.options import take as take
+from scaleqa.specs import Spec
+from scaleqa.systems.declaration import UNPLACED, Kind, SystemDeclaration
 from scaleqa.systems.protocol import System, Tools
 
 GROUP = "scaleqa.systems"
-Factory = Callable[[Mapping[str, str], Tools], System]
-# Controls are told a part of the truth, and bound what a memory can do: which part is which's.
-CONTROLS = {"oracle": "truth", "perfect_episodes": "dialogues"}
+KINDS = tuple(Kind)
 
 
 def system_names() -> list[str]:
     """Names all registered systems."""
-    return sorted(_points())
+    return [*plugins.points(GROUP)]
 
 
-def split_specs(text: str) -> list[str]:
-    """Reads what users write: systems by commas, the options of each by semicolons."""
-    return [spec.replace(";", ",") for spec in text.split(",") if spec]
+def systems() -> list[SystemDeclaration[Any]]:
+    """Returns all registered systems, in the order they are shown.
+
+    Raises:
+        DataError: One of them cannot be loaded.
+    """
+    return sorted((find_system(name) for name in system_names()), key=_place)
+
+
+def find_system(name: str) -> SystemDeclaration[Any]:
+    """Returns the system of a name, or of `FILE.py:ATTRIBUTE`.
+
+    Raises:
+        DataError: There is no such system, or it cannot be loaded.
+    """
+    found = plugins.load(GROUP, name, "system")
+    if isinstance(found, SystemDeclaration):
+        if name in plugins.points(GROUP) and found.name != name:
+            raise DataError(f"the system registered as {name!r} declares the name {found.name!r}")
+        return found
+    if not callable(found):
+        raise DataError(
+            f"system {name!r} is {found!r}; expected a SystemDeclaration, or a function of options "
+            "and tools that returns a system"
+        )
+    return _plain(name, found)
 
 
 def open_system(spec: str, tools: Tools) -> System:
@@ -32,24 +58,65 @@ def open_system(spec: str, tools: Tools) -> System:
     Raises:
         DataError: There is no such system, or an option is malformed.
     """
-    name, _, rest = spec.partition(":")
-    points = _points()
-    if name not in points:
-        near = difflib.get_close_matches(name, points, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise DataError(f"no system {name!r}{hint} (there are {', '.join(sorted(points))})")
-    factory: Factory = points[name].load()
-    return factory(read_options(spec, rest), _shown(name, tools))
+    parsed = Spec.parse(spec)
+    return find_system(parsed.name).open(parsed.options, tools)
 
 
-def _shown(name: str, tools: Tools) -> Tools:
-    told = CONTROLS.get(name)
-    return replace(
-        tools,
-        truth=tools.truth if told == "truth" else {},
-        dialogues=tools.dialogues if told == "dialogues" else (),
-    )
+def with_budget(spec: str, budget: int) -> str:
+    """Holds a system to a budget of context tokens, if it can be and sets no limit itself."""
+    parsed = Spec.parse(spec)
+    declared = find_system(parsed.name).budget
+    return str(declared.of(parsed, budget)) if declared else spec
 
 
-def _points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+def ordered(specs: Iterable[str]) -> list[str]:
+    """Orders systems: ours, other methods, controls, bounds; unknown ones are methods."""
+    return sorted(specs, key=lambda spec: (*_rank(_registered(spec)), spec))
+
+
+def rivals(specs: Iterable[str]) -> list[str]:
+    """Returns the systems that are no bounds."""
+    return [spec for spec in specs if _kind(spec) is not Kind.BOUND]
+
+
+def memories(specs: Iterable[str]) -> list[str]:
+    """Returns the systems that are neither bounds nor controls."""
+    return [spec for spec in specs if _kind(spec) not in (Kind.CONTROL, Kind.BOUND)]
+
+
+def colour_of(spec: str) -> str | None:
+    """Returns the colour that a system declares.
+
+    With options it has none: it may be shown beside the same system with others.
+    """
+    found = _registered(spec)
+    return found.colour if found and not Spec.parse(spec).options else None
+
+
+def _plain(name: str, make: Callable[..., System]) -> SystemDeclaration[dict[str, str]]:
+    summary = (getdoc(make) or "").partition("\n")[0]
+    return SystemDeclaration(name=name, summary=summary, options=dict[str, str], make=make)
+
+
+def _registered(spec: str) -> SystemDeclaration[Any] | None:
+    """The declaration of a registered system; results may name systems that are not here."""
+    try:
+        name = Spec.parse(spec).name
+    except DataError:
+        return None
+    return find_system(name) if name in plugins.points(GROUP) else None
+
+
+def _kind(spec: str) -> Kind:
+    found = _registered(spec)
+    return found.kind if found else Kind.METHOD
+
+
+def _rank(declared: SystemDeclaration[Any] | None) -> tuple[int, int]:
+    if declared is None:
+        return KINDS.index(Kind.METHOD), UNPLACED
+    return KINDS.index(declared.kind), declared.order
+
+
+def _place(declared: SystemDeclaration[Any]) -> tuple[int, int, str]:
+    return (*_rank(declared), declared.name)

@@ -1,23 +1,34 @@
 """Standard RAG: one vector a turn, the five nearest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
 from tsim.index import DenseIndex
 from tsim.vectors import best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandardRagOptions:
+    """How many turns are shown."""
+
+    k: Annotated[int, Field(ge=1, description="Turns shown.")] = 5
 
 
 class StandardRag(FlatSystem):
     """Dense retrieval of single turns."""
 
-    def __init__(self, tools: Tools, k: int) -> None:
+    def __init__(self, options: StandardRagOptions, tools: Tools) -> None:
         """Starts empty."""
         super().__init__()
         self._embedder = tools.embedder
-        self._k = k
+        self._k = options.k
         self._ids: list[int] = []
         self._rows = DenseIndex(tools.embedder.dimension)
 
@@ -39,6 +50,11 @@ class StandardRag(FlatSystem):
         return Accounting(vectors=len(self._rows), indexed_words=self.words)
 
 
-def make(options: Mapping[str, str], tools: Tools) -> StandardRag:
-    """Opens the system; options: k."""
-    return StandardRag(tools, int(take(options, k=5)["k"]))
+SYSTEM = SystemDeclaration(
+    name="standard_rag",
+    summary="One vector per turn; the nearest turns.",
+    options=StandardRagOptions,
+    make=StandardRag,
+    order=4,
+    colour="#d55e00",
+)

@@ -1,18 +1,20 @@
-"""TSIM as a system under test."""
+"""TSIM as a system under test: the engine's default method."""
 
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import Budget, Kind, SystemDeclaration
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
 from tsim import Memory, NewTurn
-from tsim.presets import LATE, AnyPreset, EpisodeSettings, LateSettings, Preset, find_preset
-from tsim.toolkit import DriftRule
+from tsim.presets import LATE, AnyPreset, LateSettings, Preset
 
 # The parts of the late preset, each with what takes it out.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
@@ -39,10 +41,23 @@ PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TsimOptions:
+    """How much is shown, and which parts of the method are left out."""
+
+    budget: Annotated[
+        int, Field(ge=0, description="Tokens of the context; 0: the preset's own.")
+    ] = 500
+    k: Annotated[int, Field(ge=0, description="Most episodes; 0: the preset's own.")] = 0
+    off: Annotated[
+        str, Field(description=f"Parts to leave out, joined by +: {', '.join(PARTS)}.")
+    ] = ""
+
+
 class Tsim:
     """A memory in a file of its own, thrown away afterwards."""
 
-    def __init__(self, tools: Tools, preset: AnyPreset, k: int, budget: int) -> None:
+    def __init__(self, tools: Tools, preset: AnyPreset, *, k: int, budget: int) -> None:
         """Opens an empty memory."""
         self._preset = preset
         self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
@@ -97,22 +112,6 @@ class Tsim:
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
-def make(options: Mapping[str, str], tools: Tools) -> Tsim:
-    """Opens the paper's method; options: preset, theta, k, budget (0 for the preset's own)."""
-    values = take(options, preset="official", theta=0.0, k=0, budget=0)
-    preset = find_preset(str(values["preset"]))
-    theta = float(values["theta"])
-    chosen = with_theta(preset, theta) if theta else preset
-    return Tsim(tools, chosen, int(values["k"]), int(values["budget"]))
-
-
-def late(options: Mapping[str, str], tools: Tools) -> Tsim:
-    """Opens our own method; options: k, budget, off (parts to leave out, joined by +)."""
-    values = take(options, k=0, budget=500, off="")
-    preset = without(LATE, str(values["off"]).split("+")) if values["off"] else LATE
-    return Tsim(tools, preset, int(values["k"]), int(values["budget"]))
-
-
 def without(preset: Preset[LateSettings], parts: Sequence[str]) -> Preset[LateSettings]:
     """Returns a late preset without some of its parts, under a name that says so.
 
@@ -128,14 +127,18 @@ def without(preset: Preset[LateSettings], parts: Sequence[str]) -> Preset[LateSe
     return Preset(name=f"{preset.name}-off={'+'.join(parts)}", settings=settings)
 
 
-def with_theta(preset: AnyPreset, theta: float) -> Preset[EpisodeSettings]:
-    """Returns a preset that cuts episodes at another similarity, under a name that says so.
+def _make(options: TsimOptions, tools: Tools) -> Tsim:
+    preset = without(LATE, options.off.split("+")) if options.off else LATE
+    return Tsim(tools, preset, k=options.k, budget=options.budget)
 
-    Raises:
-        DataError: The preset does not cut episodes by drift.
-    """
-    settings = preset.settings
-    if not isinstance(settings, EpisodeSettings) or not isinstance(settings.segmenter, DriftRule):
-        raise DataError(f"preset {preset.name!r} has no theta; official and longmemeval have one")
-    rule = replace(settings.segmenter, min_similarity=theta)
-    return Preset(name=f"{preset.name}-theta={theta:g}", settings=replace(settings, segmenter=rule))
+
+SYSTEM = SystemDeclaration(
+    name="tsim",
+    summary="Our method: spans chosen when a question comes.",
+    options=TsimOptions,
+    make=_make,
+    kind=Kind.OURS,
+    budget=Budget(),
+    order=1,
+    colour="#56b4e9",
+)

@@ -4,18 +4,20 @@ BM25, dense and HyDE rankings are fused, the best candidates reranked, grown to 
 packed by maximal marginal relevance. The defaults were chosen on questions of split s1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from scaleqa.backends import Message
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import Budget, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.hybrid_rrf import fuse
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
-from scaleqa.systems.rerank import Reranker, open_reranker
+from scaleqa.systems.rerank import open_reranker
 from scaleqa.systems.windows import Window, diversify, fit, grow
 from tsim import tokens
 from tsim.index import DenseIndex, Postings
@@ -29,36 +31,36 @@ HYDE_TOKENS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
-    """What was tuned.
+class TunedHybridOptions:
+    """What was tuned, and what reranks."""
 
-    Attributes:
-        depth: Places taken from each ranking.
-        candidates: Fused places that are reranked.
-        beside: Turns on either side that a reranker reads with a candidate.
-        radius: Turns on either side that a parent window holds.
-        mmr: Weight of relevance against diversity, from 0 to 1.
-        cap: Tokens of the context.
-    """
-
-    depth: int = 50
-    candidates: int = 40
-    beside: int = 2
-    radius: int = 6
-    mmr: float = 0.7
-    cap: int = 3000
+    reranker: Annotated[
+        str, Field(description="maxsim, none, or the directory of a cross-encoder.")
+    ] = "maxsim"
+    depth: Annotated[int, Field(ge=1, description="Turns taken from each ranking.")] = 50
+    candidates: Annotated[int, Field(ge=1, description="Fused turns that are reranked.")] = 40
+    beside: Annotated[
+        int, Field(ge=0, description="Turns on either side that a reranker reads with a candidate.")
+    ] = 2
+    radius: Annotated[
+        int, Field(ge=0, description="Turns on either side that a parent window holds.")
+    ] = 6
+    mmr: Annotated[
+        float, Field(ge=0, le=1, description="Weight of relevance against diversity.")
+    ] = 0.7
+    budget: Annotated[int, Field(ge=0, description="Tokens of the context.")] = 3000
 
 
 class TunedHybrid(FlatSystem):
     """Three rankings fused, a second look, parent windows, diverse packing."""
 
-    def __init__(self, tools: Tools, reranker: Reranker | None, tuning: Tuning) -> None:
+    def __init__(self, options: TunedHybridOptions, tools: Tools) -> None:
         """Starts empty."""
         super().__init__()
         self._embedder = tools.embedder
         self._model = tools.model
-        self._reranker = reranker
-        self._tuning = tuning
+        self._reranker = open_reranker(options.reranker, tools.embedder)
+        self._options = options
         self._ids: list[int] = []
         self._lengths: list[int] = []
         self._rows = DenseIndex(tools.embedder.dimension)
@@ -79,16 +81,16 @@ class TunedHybrid(FlatSystem):
     def retrieve(self, asked: Asked) -> Retrieved:
         """Ranks, reranks, grows and packs."""
         fused = fuse(self._rankings(asked.question))
-        ranked = sorted(fused, key=lambda place: (-fused[place], place))[: self._tuning.candidates]
+        ranked = sorted(fused, key=lambda place: (-fused[place], place))[: self._options.candidates]
         hits = self._rerank(asked.question, [(place, fused[place]) for place in ranked])
-        windows = grow(hits, radius=self._tuning.radius, length=len(self._ids))
+        windows = grow(hits, radius=self._options.radius, length=len(self._ids))
         means = [self._rows.take(range(w.start, w.stop)).mean(axis=0) for w in windows]
         vectors = unit(np.array(means).reshape(len(windows), self._rows.dimension))
         label = self._reranker.label if self._reranker else "fused"
         return self.show(
             [
                 Unit(turns=tuple(self._ids[w.start : w.stop]), score=w.score, label=label)
-                for w in self._pack(diversify(windows, vectors, self._tuning.mmr))
+                for w in self._pack(diversify(windows, vectors, self._options.mmr))
             ]
         )
 
@@ -102,7 +104,7 @@ class TunedHybrid(FlatSystem):
         )
 
     def _rankings(self, question: str) -> list[list[int]]:
-        depth = self._tuning.depth
+        depth = self._options.depth
         sparse = self._postings.scores(question)
         dense = self._rows.scores(self._embedder.embed_query(question))
         rankings = [[p for p in best(sparse, depth) if sparse[p] > 0], best(dense, depth)]
@@ -122,7 +124,7 @@ class TunedHybrid(FlatSystem):
     def _rerank(self, question: str, hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
         if not self._reranker or not hits:
             return hits
-        reach = self._tuning.beside
+        reach = self._options.beside
         last = len(self._ids)
         places = [place for place, _ in hits]
         passages = [range(max(0, p - reach), min(last, p + reach + 1)) for p in places]
@@ -130,9 +132,9 @@ class TunedHybrid(FlatSystem):
         return sorted(zip(places, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
 
     def _pack(self, windows: Sequence[Window]) -> list[Window]:
-        """Takes windows until the cap; the first that must be cut is the last."""
+        """Takes windows until the budget is full; the first that must be cut is the last."""
         out: list[Window] = []
-        room = tokens.words_within(self._tuning.cap)
+        room = tokens.words_within(self._options.budget)
         for window in windows:
             kept = fit(window, self._lengths, room)
             if kept:
@@ -143,25 +145,14 @@ class TunedHybrid(FlatSystem):
         return out
 
 
-def make(options: Mapping[str, str], tools: Tools) -> TunedHybrid:
-    """Opens the system; options: reranker, depth, candidates, beside, radius, mmr, cap."""
-    usual = Tuning()
-    values = take(
-        options,
-        reranker="maxsim",
-        depth=usual.depth,
-        candidates=usual.candidates,
-        beside=usual.beside,
-        radius=usual.radius,
-        mmr=usual.mmr,
-        cap=usual.cap,
-    )
-    tuning = Tuning(
-        depth=int(values["depth"]),
-        candidates=int(values["candidates"]),
-        beside=int(values["beside"]),
-        radius=int(values["radius"]),
-        mmr=float(values["mmr"]),
-        cap=int(values["cap"]),
-    )
-    return TunedHybrid(tools, open_reranker(str(values["reranker"]), tools.embedder), tuning)
+SYSTEM = SystemDeclaration(
+    name="tuned_hybrid",
+    summary="BM25, dense and HyDE fused, reranked, grown to windows, packed.",
+    options=TunedHybridOptions,
+    make=TunedHybrid,
+    budget=Budget(),
+    order=1,
+    colour="#8c6d46",
+    slow_to_ingest=True,
+    without_model="tuned_hybrid has no HyDE, and MaxSim reranks",
+)

@@ -2,14 +2,13 @@
 
 from scaleqa.pages.drawings.bars import Bar, bars
 from scaleqa.pages.drawings.canvas import standalone
-from scaleqa.pages.drawings.colours import KNOWN, PALETTE, colours, ink
+from scaleqa.pages.drawings.colours import PALETTE, colours, ink
 from scaleqa.pages.drawings.dots import dots
 from scaleqa.pages.drawings.lines import Line, Point, lines
 from scaleqa.pages.drawings.stacked import Stack, stacked
 from scaleqa.pages.drawings.strip import Track, strip
 
 __all__ = [
-    "KNOWN",
     "PALETTE",
     "Bar",
     "Line",

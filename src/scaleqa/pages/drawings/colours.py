@@ -1,7 +1,7 @@
 """Which colour a name has."""
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 # Told apart by people with any kind of colour vision, on white and on near-black; names that are
 # likely to meet in a figure are far apart.
@@ -9,30 +9,16 @@ PALETTE = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
     "#aa4499", "#44aa99", "#999933", "#cc6677", "#7a76c2", "#8c6d46",
 )  # fmt: skip
-KNOWN = {
-    "tsim_official": "#0072b2",
-    "tsim": "#56b4e9",
-    "standard_rag": "#d55e00",
-    "hybrid_rrf": "#e69f00",
-    "tuned_hybrid": "#8c6d46",
-    "fixed_window": "#009e73",
-    "raptor": "#cc79a7",
-    "memgpt": "#aa4499",
-    "hipporag": "#44aa99",
-    "full_context": "#999933",
-    "oracle": "#7d8590",
-    "zero_shot": "#a8adb4",
-}
 
 
-def colours(names: Iterable[str]) -> dict[str, str]:
-    """Gives each name a colour: a known name always the same, others one that is still free."""
+def colours(declared: Mapping[str, str | None]) -> dict[str, str]:
+    """Gives each name the colour that it declares, or else one that is still free."""
     found: dict[str, str] = {}
-    for name in sorted(names, key=lambda n: (n not in KNOWN, n)):
+    for name in sorted(declared, key=lambda n: (declared[n] is None, n)):
         start = zlib.crc32(name.encode())
         order = [PALETTE[(start + step) % len(PALETTE)] for step in range(len(PALETTE))]
         free = [colour for colour in order if colour not in found.values()]
-        found[name] = KNOWN.get(name) or (free or order)[0]
+        found[name] = declared[name] or (free or order)[0]
     return found
 
 

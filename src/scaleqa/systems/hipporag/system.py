@@ -10,6 +10,7 @@ from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.hipporag.facts import Reader
 from scaleqa.systems.hipporag.graph import Floats, Graph
 from scaleqa.systems.hipporag.openie import Parsed
+from scaleqa.systems.hipporag.options import HippoRagOptions
 from scaleqa.systems.hipporag.prompted import Prompted
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Unit
 from tsim import tokens
@@ -25,16 +26,16 @@ class HippoRag(FlatSystem):
     """
 
     def __init__(
-        self, reader: Reader, graph: Graph, embedder: Embedder, *, chunk: int, k: int, cap: int
+        self, options: HippoRagOptions, reader: Reader, graph: Graph, embedder: Embedder
     ) -> None:
         """Starts empty."""
         super().__init__()
         self._reader = reader
         self._graph = graph
         self._embedder = embedder
-        self._chunk = chunk
-        self._k = k
-        self._cap = cap
+        self._chunk = options.chunk
+        self._k = options.k
+        self._budget = options.budget
         self._passages: list[list[int]] = []
         self._full = 0  # passages that are complete and in the graph
         self._read = 0  # turns that were read, those of the open passage among them
@@ -89,7 +90,7 @@ class HippoRag(FlatSystem):
     def _pack(self, scores: Floats) -> list[Unit]:
         """The best passages, ties by place; one too long for what is left is passed over."""
         units: list[Unit] = []
-        left = tokens.words_within(self._cap)
+        left = tokens.words_within(self._budget)
         for place in np.lexsort((np.arange(len(scores)), -scores)):
             if len(units) == self._k or scores[place] <= 0:
                 break

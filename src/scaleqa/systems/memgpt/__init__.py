@@ -1,10 +1,14 @@
 """MemGPT: a limited main context that pages to and from recall and archival storage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from scaleqa.backends import Counted
-from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.memgpt.agent import AgentController
 from scaleqa.systems.memgpt.controller import Controller, RuleController
@@ -12,8 +16,20 @@ from scaleqa.systems.memgpt.functions import SEARCHES
 from scaleqa.systems.memgpt.memory import Memory, line, words
 from scaleqa.systems.memgpt.session import Session
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
 from scaleqa.systems.summarise import summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemGptOptions:
+    """How long the context is, how much of it searches may fill, and how they are paged."""
+
+    window: Annotated[
+        int, Field(ge=1, description="Tokens of the whole context, search results included.")
+    ] = 2600
+    budget: Annotated[
+        int, Field(ge=0, description="The part of the window kept free for search results.")
+    ] = 1500
+    page: Annotated[int, Field(ge=1, description="Results on a page of a search.")] = 5
 
 
 class MemGpt(FlatSystem):
@@ -23,16 +39,21 @@ class MemGpt(FlatSystem):
     decided when it comes back as messages.
     """
 
-    def __init__(self, tools: Tools, *, window: int, budget: int, page: int) -> None:
-        """Starts empty."""
+    def __init__(self, options: MemGptOptions, tools: Tools) -> None:
+        """Starts empty.
+
+        Raises:
+            DataError: The window leaves too little room beside the budget.
+        """
         super().__init__()
         self._model = Counted(tools.model) if tools.model else None
         self._controller: Controller = (
             AgentController(self._model) if self._model else RuleController()
         )
-        self._budget = budget
-        self._page = page
-        self._memory = Memory(tools.embedder, self._summarise, room=window - budget)
+        self._budget = options.budget
+        self._page = options.page
+        room = options.window - options.budget
+        self._memory = Memory(tools.embedder, self._summarise, room=room)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Queues messages one by one; warns and flushes as the context fills up."""
@@ -78,14 +99,14 @@ class MemGpt(FlatSystem):
             self._controller.pressure(self._memory, session)
 
 
-def make(options: Mapping[str, str], tools: Tools) -> MemGpt:
-    """Opens the system; options: window, budget (both in tokens), page.
-
-    Raises:
-        DataError: The budget is negative, a page holds nothing, or the window is too small.
-    """
-    values = take(options, window=2600, budget=1500, page=5)
-    window, budget, page = (int(values[key]) for key in ("window", "budget", "page"))
-    if budget < 0 or page < 1:
-        raise DataError(f"budget={budget} and page={page} should be at least 0 and 1")
-    return MemGpt(tools, window=window, budget=budget, page=page)
+# Two options limit the context, `window` as a whole and `budget` the search results in it, so that
+# no single one holds it to a given length.
+SYSTEM = SystemDeclaration(
+    name="memgpt",
+    summary="A limited context that pages to and from two storages.",
+    options=MemGptOptions,
+    make=MemGpt,
+    order=6,
+    colour="#aa4499",
+    without_model="rules act for memgpt's model",
+)

@@ -1,5 +1,5 @@
 """RAPTOR without blocks: a tree of summaries over clusters of chunks, searched collapsed."""
 
-from scaleqa.systems.raptor.system import Raptor, make
+from scaleqa.systems.raptor.system import SYSTEM, Raptor
 
-__all__ = ["Raptor", "make"]
+__all__ = ["SYSTEM", "Raptor"]

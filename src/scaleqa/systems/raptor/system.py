@@ -1,15 +1,18 @@
 """RAPTOR as a system under test."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import Budget, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.raptor.clusters import FEWEST, require_libraries
 from scaleqa.systems.raptor.tree import Node, grow
-from scaleqa.systems.registry import take
 from scaleqa.systems.summarise import summarise
 from tsim import tokens
 from tsim.index import DenseIndex
@@ -19,6 +22,15 @@ from tsim.vectors import Vectors, best
 SUMMARY = 130
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaptorOptions:
+    """How long contexts and chunks are, and what clustering starts from."""
+
+    budget: Annotated[int, Field(ge=0, description="Tokens of the context.")] = 2000
+    chunk: Annotated[int, Field(ge=1, description="Most tokens of a chunk.")] = 100
+    seed: Annotated[int, Field(ge=0, description="Seed of the clustering.")] = 0
+
+
 class Raptor(FlatSystem):
     """Chunks that can be found at once, under a tree that is built at fixed numbers of chunks.
 
@@ -26,14 +38,19 @@ class Raptor(FlatSystem):
     tells; so it depends on the turns so far, and on nothing else.
     """
 
-    def __init__(self, tools: Tools, *, budget: int, chunk: int, seed: int) -> None:
-        """Starts empty."""
+    def __init__(self, options: RaptorOptions, tools: Tools) -> None:
+        """Starts empty.
+
+        Raises:
+            DataError: What clusters is not installed.
+        """
+        require_libraries()
         super().__init__()
         self._embedder = tools.embedder
         self._model = tools.model
-        self._budget = budget
-        self._chunk = chunk
-        self._seed = seed
+        self._budget = options.budget
+        self._chunk = options.chunk
+        self._seed = options.seed
         self._calls = 0
         self._chunks: list[list[int]] = []
         self._leaves = DenseIndex(tools.embedder.dimension)
@@ -145,13 +162,13 @@ def stands_in(text: str, summary: str) -> bool:
     return bool(text.strip()) and f" {text} " in f" {summary} "
 
 
-def make(options: Mapping[str, str], tools: Tools) -> Raptor:
-    """Opens the system; options: budget, chunk, seed."""
-    values = take(options, budget=2000, chunk=100, seed=0)
-    require_libraries()
-    return Raptor(
-        tools,
-        budget=int(values["budget"]),
-        chunk=int(values["chunk"]),
-        seed=int(values["seed"]),
-    )
+SYSTEM = SystemDeclaration(
+    name="raptor",
+    summary="A tree of summaries over clusters of chunks; its nearest nodes.",
+    options=RaptorOptions,
+    make=Raptor,
+    budget=Budget(),
+    order=5,
+    colour="#cc79a7",
+    without_model="LexRank writes raptor's summaries",
+)

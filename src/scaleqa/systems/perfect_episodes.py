@@ -1,75 +1,44 @@
-"""Controls: what can be done with nothing, with everything, and with parts of the truth."""
+"""Perfect episodes: what dense retrieval could do if episodes were cut without a mistake."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.declaration import Budget, Kind, Sees, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.hybrid_rrf import RRF
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
-from scaleqa.systems.registry import take
-from tsim import tokens
 from tsim.index import DenseIndex, Postings
 from tsim.vectors import Vector, best
 
 
-class ZeroShot(FlatSystem):
-    """Shows nothing."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerfectEpisodesOptions:
+    """How many dialogues are shown, and how they are ranked."""
 
-    def retrieve(self, asked: Asked) -> Retrieved:
-        """Finds nothing."""
-        return self.show([])
-
-
-class FullContext(FlatSystem):
-    """Shows the whole thread, or its newest part under a cap."""
-
-    def __init__(self, cap: int) -> None:
-        """Starts empty."""
-        super().__init__()
-        self._cap = cap
-
-    def retrieve(self, asked: Asked) -> Retrieved:
-        """Takes turns from the newest back until the cap, in the thread's order."""
-        kept: list[int] = []
-        left = tokens.words_within(self._cap) if self._cap else None
-        for turn in reversed(self.turns):
-            price = self.cost([turn])
-            if left is not None:
-                if price > left:
-                    break
-                left -= price
-            kept.append(turn)
-        return self.show([Unit(turns=tuple(reversed(kept)), score=1.0)] if kept else [])
-
-
-class Oracle(FlatSystem):
-    """Shows the evidence turns: what a perfect memory would."""
-
-    def __init__(self, tools: Tools) -> None:
-        """Starts with the truth."""
-        super().__init__()
-        self._truth = tools.truth
-
-    def retrieve(self, asked: Asked) -> Retrieved:
-        """Looks the evidence up."""
-        return self.show([Unit(turns=self._truth[asked.id], score=1.0)])
+    k: Annotated[int, Field(ge=1, description="Dialogues shown.")] = 5
+    words: Annotated[
+        float, Field(ge=0, description="Weight of the BM25 ranking beside the dense one.")
+    ] = 0.0
 
 
 class PerfectEpisodes(FlatSystem):
     """Knows where each dialogue begins and ends, but not which one matters.
 
-    A vector a dialogue, the nearest: what dense retrieval could do if episodes were cut without a
-    mistake. An exchange is a dialogue of its own, and so is a turn that no dialogue holds.
+    One vector per dialogue, the nearest few. An exchange is a dialogue of its own, and so is a turn
+    that no dialogue holds.
     """
 
-    def __init__(self, tools: Tools, *, k: int, words: float) -> None:
+    def __init__(self, options: PerfectEpisodesOptions, tools: Tools) -> None:
         """Starts with the dialogues, and none of their turns."""
         super().__init__()
         self._embedder = tools.embedder
-        self._k = k
-        self._words = words
+        self._k = options.k
+        self._words = options.words
         self._home = {turn: first[0] for first in tools.dialogues for turn in first}
         self._places: dict[int, int] = {}
         self._held: list[list[int]] = []
@@ -129,24 +98,14 @@ class PerfectEpisodes(FlatSystem):
         return "\n".join(self.line(turn) for turn in self._held[place])
 
 
-def zero_shot(options: Mapping[str, str], tools: Tools) -> ZeroShot:
-    """Opens the control without memory."""
-    take(options)
-    return ZeroShot()
-
-
-def full_context(options: Mapping[str, str], tools: Tools) -> FullContext:
-    """Opens the control that shows all; options: cap (tokens, 0 for none)."""
-    return FullContext(int(take(options, cap=0)["cap"]))
-
-
-def oracle(options: Mapping[str, str], tools: Tools) -> Oracle:
-    """Opens the control that knows the evidence."""
-    take(options)
-    return Oracle(tools)
-
-
-def perfect_episodes(options: Mapping[str, str], tools: Tools) -> PerfectEpisodes:
-    """Opens the control that knows the dialogues; options: k, words (weight of BM25)."""
-    values = take(options, k=5, words=0.0)
-    return PerfectEpisodes(tools, k=int(values["k"]), words=float(values["words"]))
+SYSTEM = SystemDeclaration(
+    name="perfect_episodes",
+    summary="Whole dialogues with their true boundaries; the nearest.",
+    options=PerfectEpisodesOptions,
+    make=PerfectEpisodes,
+    kind=Kind.CONTROL,
+    sees=Sees.BOUNDARIES,
+    budget=Budget(option="k", unit=160),
+    order=1,
+    slow_to_ingest=True,
+)

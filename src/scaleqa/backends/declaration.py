@@ -1,0 +1,74 @@
+"""What a backend says of itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from scaleqa.backends.limit import Limiter
+from scaleqa.backends.protocol import Backend
+from scaleqa.errors import DataError
+from scaleqa.options import Option, list_options, read_options
+from scaleqa.specs import Spec
+
+OptionsT = TypeVar("OptionsT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How backends are reached.
+
+    Attributes:
+        key_variable: The environment variable that holds the key. If none is named, it is
+            OPENAI_API_KEY, and only https addresses are sent it.
+        limiter: Shared by all servers asked.
+        cached: Whether replies are kept on disk.
+    """
+
+    key_variable: str | None = None
+    limiter: Limiter | None = None
+    cached: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendDeclaration(Generic[OptionsT]):
+    """One kind of backend.
+
+    Attributes:
+        name: What users write; the name of its entry point.
+        summary: What answers, in a line.
+        example: A specification that works.
+        options: The class of its options.
+        make: Opens it from a subject, options and access.
+        subject: What users write after the name, such as `MODEL`; empty where nothing follows.
+        chats: Whether it is a chat model too, which systems may use.
+        stand_in: Whether it answers without a language model.
+    """
+
+    name: str
+    summary: str
+    example: str
+    options: type[OptionsT]
+    make: Callable[[str, OptionsT, Access], Backend]
+    subject: str = ""
+    chats: bool = False
+    stand_in: bool = False
+
+    @property
+    def form(self) -> str:
+        """How it is written, without options."""
+        return f"{self.name}:{self.subject}" if self.subject else self.name
+
+    def open(self, spec: Spec, access: Access) -> Backend:
+        """Opens the backend of a specification.
+
+        Raises:
+            DataError: The subject is missing or too much, or an option is wrong.
+        """
+        if bool(spec.subject) is not bool(self.subject):
+            raise DataError(f"no backend {str(spec)!r}; write {self.form}, such as {self.example}")
+        options = read_options(self.options, spec.options, of=self.name)
+        return self.make(spec.subject, options, access)
+
+    def list_options(self) -> list[Option]:
+        """Lists its options."""
+        return list_options(self.options)

@@ -1,0 +1,81 @@
+"""What users write to name a system, a backend or a data set: `name:key=value,key=value`.
+
+Some names are followed by a subject before the options: `gguf:PATH,context=512`. A name may also be
+an attribute of a Python file: `path/to/file.py:make:key=value`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from scaleqa.errors import DataError
+
+IN_FILE = re.compile(r"(?P<name>[^:]+\.py:[^\W\d]\w*)(?::(?P<rest>.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A name with options, as text.
+
+    Attributes:
+        name: A registered name, or `FILE.py:ATTRIBUTE`.
+        subject: What the name is about, such as a model; empty where names take none.
+        options: Values by option, in the order they were written.
+    """
+
+    name: str
+    subject: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str, *, subject: bool = False) -> "Spec":
+        """Reads a specification.
+
+        Args:
+            text: What the user wrote.
+            subject: Whether a subject comes before the options.
+
+        Raises:
+            DataError: There is no name, or something is not `key=value`.
+        """
+        found = IN_FILE.fullmatch(text)
+        if found:
+            name, rest = found["name"], found["rest"] or ""
+        else:
+            name, _, rest = text.partition(":")
+        if not name.strip():
+            raise DataError(f"{text!r} names nothing; expected name or name:key=value,key=value")
+        if name.endswith(".py"):
+            raise DataError(f"{text!r} does not say what to open; write {name}:ATTRIBUTE")
+        about, _, rest = rest.partition(",") if subject else ("", "", rest)
+        return cls(name=name.strip(), subject=about.strip(), options=_options(text, rest))
+
+    def with_option(self, key: str, value: object) -> "Spec":
+        """Returns a copy with one option set."""
+        return replace(self, options={**self.options, key: str(value)})
+
+    def __str__(self) -> str:
+        written = [f"{key}={value}" for key, value in self.options.items()]
+        rest = ",".join([self.subject, *written] if self.subject else written)
+        return f"{self.name}:{rest}" if rest else self.name
+
+
+def split_specs(text: str) -> list[str]:
+    """Reads a list: commas between specifications, semicolons between the options of one.
+
+    Raises:
+        DataError: One of them is malformed.
+    """
+    return [str(Spec.parse(one.replace(";", ","))) for one in text.split(",") if one.strip()]
+
+
+def _options(text: str, rest: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in filter(None, rest.split(",")):
+        key, _, value = (piece.strip() for piece in part.partition("="))
+        if not key or not value:
+            raise DataError(f"option {part!r} of {text!r} is not key=value")
+        if key in options:
+            raise DataError(f"{text!r} gives option {key!r} twice")
+        options[key] = value
+    return options

@@ -1,0 +1,58 @@
+"""The paper's method as a system under test: episodes cut as the stream flows, three views."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import Field
+
+from scaleqa.errors import DataError
+from scaleqa.systems.declaration import Budget, Kind, SystemDeclaration
+from scaleqa.systems.protocol import Tools
+from scaleqa.systems.tsim import Tsim
+from tsim.presets import AnyPreset, EpisodeSettings, Preset, find_preset
+from tsim.toolkit import DriftRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TsimOfficialOptions:
+    """Which preset is used, what is changed in it, and how much is shown."""
+
+    preset: Annotated[str, Field(description="The engine's preset.")] = "official"
+    theta: Annotated[
+        float, Field(ge=0, description="Similarity below which an episode ends; 0: the preset's.")
+    ] = 0.0
+    k: Annotated[int, Field(ge=0, description="Most episodes; 0: the preset's own.")] = 0
+    budget: Annotated[
+        int, Field(ge=0, description="Tokens of the context; 0: the preset's own.")
+    ] = 0
+
+
+def with_theta(preset: AnyPreset, theta: float) -> Preset[EpisodeSettings]:
+    """Returns a preset that cuts episodes at another similarity, under a name that says so.
+
+    Raises:
+        DataError: The preset does not cut episodes by drift.
+    """
+    settings = preset.settings
+    if not isinstance(settings, EpisodeSettings) or not isinstance(settings.segmenter, DriftRule):
+        raise DataError(f"preset {preset.name!r} has no theta; official and longmemeval have one")
+    rule = replace(settings.segmenter, min_similarity=theta)
+    return Preset(name=f"{preset.name}-theta={theta:g}", settings=replace(settings, segmenter=rule))
+
+
+def _make(options: TsimOfficialOptions, tools: Tools) -> Tsim:
+    preset = find_preset(options.preset)
+    chosen = with_theta(preset, options.theta) if options.theta else preset
+    return Tsim(tools, chosen, k=options.k, budget=options.budget)
+
+
+SYSTEM = SystemDeclaration(
+    name="tsim_official",
+    summary="The paper's method: episodes with three views.",
+    options=TsimOfficialOptions,
+    make=_make,
+    kind=Kind.OURS,
+    budget=Budget(),
+    order=2,
+    colour="#0072b2",
+)
