@@ -1,4 +1,4 @@
-"""Do sequels fit their records, and what did readers who did not write them make of them?"""
+"""Checks of sequels against their records, and the blind readings of sequels."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,16 +13,16 @@ from tsim.rank import names
 
 
 class Reading(BaseModel):
-    """One reader's answer to one question after its sequel; no reader saw a key.
+    """One reader's answer to one question after its sequel. No reader saw the answer key.
 
     Attributes:
-        id: The record.
+        id: The id of the record.
         reader: Who read it.
-        answer: The letter chosen.
-        needs_old: The turns of the record that the reader needed to be sure.
-        needs_later: The turns of the sequel.
-        flags: What the reader held against the sequel.
-        note: The reader's words.
+        answer: The chosen letter.
+        needs_old: The turns of the record that the reader needed.
+        needs_later: The turns of the sequel that the reader needed.
+        flags: Problems that the reader found.
+        note: The reader's comment.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,15 +37,15 @@ class Reading(BaseModel):
 
 
 def shipped_readings() -> list[Reading]:
-    """Returns all readings of sequels, those of sequels that were left out among them."""
+    """Returns all readings of sequels, including those of sequels that were left out."""
     return load_lines([data_dir() / READINGS], Reading)
 
 
 def problems(sequels: Sequence[Sequel], records: Sequence[Record]) -> Iterator[tuple[str, str]]:
-    """Tells what is wrong with sequels.
+    """Checks sequels.
 
     Yields:
-        A record's id, and what is wrong with its sequel.
+        Pairs of a record id and a problem with its sequel.
     """
     by_id = {record.id: record for record in records}
     for sequel in sequels:
@@ -59,18 +59,18 @@ def problems(sequels: Sequence[Sequel], records: Sequence[Record]) -> Iterator[t
     for sequel in sequels:
         other = first.setdefault(sequel.text, sequel.id)
         if other != sequel.id:
-            yield sequel.id, f"the same text as the sequel of {other}"
+            yield sequel.id, f"has the same text as the sequel of {other}"
 
 
 def _against(sequel: Sequel, record: Record) -> Iterator[str]:
     if sequel.answer == record.answer:
-        yield f"answer {sequel.answer} is that of the record: nothing changed"
+        yield f"answer {sequel.answer} is also the record's answer: nothing changed"
     turns = len(record.dialogue)
     if sequel.keeps != sorted({*sequel.keeps} & {*range(turns)}):
         yield f"keeps {sequel.keeps} is not ascending within the record's {turns} turns"
     said = [] if sequel.named else sorted(names(record.question) & distinct(sequel.text))
     if said:
-        yield f"says {', '.join(said)} as the question does, but is marked as unnamed"
+        yield f"mentions {', '.join(said)}, as the question does, but is marked as unnamed"
     counts = Counter(turn.content for turn in (*record.dialogue, *sequel.dialogue))
     if any(counts[text] > 1 for text in sequel.evidence_turns):
-        yield "an evidence turn stands twice and cannot be told apart"
+        yield "an evidence turn occurs twice; its position is ambiguous"
