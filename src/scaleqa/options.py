@@ -73,6 +73,11 @@ def read_options(kind: type[OptionsT], given: Mapping[str, str], *, of: str) -> 
         return adapter.validate_python(dict(given))
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
+        if name not in given:
+            option = known[name]
+            raise DataError(
+                f"{of} needs option {name} ({option.expected}): {option.meaning}"
+            ) from None
         raise DataError(
             f"option {name}={given[name]} of {of} should be {known[name].expected}; "
             f"its options are {', '.join(known)}"

@@ -8,75 +8,54 @@ import sys
 from pathlib import Path
 
 import pytest
-from scaleqa.evaluate.metrics import score
-from scaleqa.report.groups import group, length_name, ordered, read_light
 
 from scaleqa import __version__, paper
 from scaleqa.backends import Reply, open_backend
 from scaleqa.errors import DataError
-from scaleqa.evaluate import loop
-from scaleqa.evaluate.loop import LoopSettings, run_packages
-from scaleqa.evaluate.rows import all_rows, read_rows
+from scaleqa.evaluate import RunSettings, run_packages
+from scaleqa.evaluate.rowfile import all_rows, row_path, write_rows
+from scaleqa.figures.breakdown import Cell, by_domain, by_stress, scaling
+from scaleqa.figures.comparison import main_table, paired_table
+from scaleqa.figures.costs import cost_table
+from scaleqa.figures.exchanges import blocks, exchange_table
+from scaleqa.figures.groups import group
+from scaleqa.figures.scores import score
+from scaleqa.figures.spread import Spread
 from scaleqa.lengths import length_name
 from scaleqa.packages import build
 from scaleqa.pages.html import script_json, to_html
 from scaleqa.pages.page import Page, Section
 from scaleqa.pages.table import Column, Table
-from scaleqa.prompts import template
-from scaleqa.report import figures_json, tables, write_report
+from scaleqa.report import figures_json, write_report
 from scaleqa.report.details import Texts, choose, verdict
 from scaleqa.report.words import finding, stand_ins, uneven
 from scaleqa.stats import wilson
-from scaleqa.systems.flat import FlatSystem
+from scaleqa.systems import ordered
 from tests.support.records import NOISE, RECORDS, settings_of
+from tests.support.runs import former_row, loop
+from tests.support.runs import row as any_row
 
 NASTY = (
     "</script><script>document.title='owned'</script><!-- \"it's\" & \u2028 <img src=x onerror=1>"
 )
 
 
-def row(
-    number=0,
-    system="tsim_official",
-    *,
-    answer="A",
-    hit=True,
-    exchanges=0,
-    package="batch-01",
-    **more,
-):
-    """A row of a package whose questions all have gold A and evidence 3 and 5."""
-    shown = [3, 5, 8] if hit else [3, 8]
-    shown += [100 + n for n in range(exchanges)]
-    target = more.pop("target", 16_000)
-    backend = more.pop("backend", "extractive/1")
-    return {
-        "run": {
-            "system": system, "package": package, "records_sha256": "r", "backend": backend,
-            "prompt": "answer.v1/0", "writeback": True, "model": None,
-        },
-        "id": f"{package}-{number:03d}", "domain": "Legal", "split": "s1", "stress": ["trap"],
-        "question": "Which?", "options": dict(zip("ABCD", "wxyz", strict=True)),
-        "reasoning": "Since w.", "gold": "A", "answer": answer, "correct": answer == "A",
-        "rationale": "w it is", "raw": "ANSWER", "evidence": [3, 5],
-        "evidence_texts": ["first", "second"], "hit": hit, "shown": shown,
-        "shown_from_exchanges": exchanges,
-        "units": [{"turns": shown, "score": 1.0, "label": "unit 1", "why": "raw 1"}],
-        "context": "user: first\nmodel: hm\nuser: second", "context_tokens": 10,
-        "prompt_tokens": 20, "completion_tokens": 5, "retrieve_ms": 1.0, "answer_ms": 2.0,
-        "target": target, "stream_turns": 100, "embedder": "all-MiniLM-L6-v2@x/mean/256",
-        "rationale_similarity": 0.5, "llm_calls": 0, "place": number, **more,
-    }  # fmt: skip
+def row(number=0, system="tsim_official", *, backend="extractive/1", **changes):
+    return any_row(number, system, backend=backend, **changes)
+
+
+def answered(number=0, system="tsim_official", **changes):
+    """The same, answered by a language model."""
+    return row(number, system, **{"backend": "gpt-4o-mini@u", **changes})
 
 
 def write(rows, out: Path) -> Path:
+    files = {}
     for one in rows:
-        run = one["run"]
-        file = out / f"{one['target']}" / run["system"] / f"{run['package']}.jsonl"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as lines_:
-            stored = {name: value for name, value in one.items() if name != "place"}
-            lines_.write(json.dumps(stored, ensure_ascii=False, sort_keys=True) + "\n")
+        path = row_path(out / f"{one.run.target}", one.run.system, one.run.package)
+        files.setdefault(path, []).append(one)
+    for path, own in files.items():
+        write_rows(path, own)
     return out
 
 
@@ -87,34 +66,35 @@ def only(rows):
 
 def test_the_main_table_is_what_a_hand_computes():
     rows = [
-        row(0, answer="A", domain="Legal", context_tokens=10),
-        row(1, answer="B", domain="Legal", context_tokens=20),
-        row(2, answer=None, domain="Biomed", hit=False, context_tokens=30),
-        row(0, answer="A", domain="Biomed", package="batch-02", context_tokens=100),
+        answered(0, answer="A", domain="Legal", context_tokens=10),
+        answered(1, answer="B", domain="Legal", context_tokens=20),
+        answered(2, answer=None, domain="Biomed", hit=False, context_tokens=30),
+        answered(0, answer="A", domain="Biomed", package="batch-02", context_tokens=100),
     ]
-    (line,) = tables.main_table(only(rows))
-    assert line.scores.accuracy == (2 + 1 / 4) / 4
-    assert line.scores.strict_accuracy == 0.5
-    assert line.scores.unanswered == 0.25
+    (line,) = main_table(only(rows))
+    scores = line.scores.answers
+    assert scores.accuracy == (2 + 1 / 4) / 4
+    assert scores.strict_accuracy == 0.5
+    assert scores.unanswered == 0.25
     assert line.scores.hit == 0.75
     assert line.scores.hit_interval == wilson(3, 4)
-    assert line.scores.rationale_similarity == 0.5
-    assert line.context == tables.Spread(mean=40, median=25, p95=30, most=100)
+    assert scores.rationale_similarity == 0.5
+    assert line.context == Spread(mean=40, median=25, p95=30, most=100)
     legal, biomed = 1 / 2, (1 + 1 / 4) / 2
     assert line.domain_std == pytest.approx(abs(legal - biomed) / 2)
     assert line.batch_range == ((1 + 1 / 4) / 3, 1.0)
 
 
 def test_rows_without_a_rationale_similarity_have_no_mean_of_it():
-    old = [{k: v for k, v in row(n).items() if k != "rationale_similarity"} for n in range(2)]
-    assert score(old).rationale_similarity is None
+    old = [answered(n, rationale_similarity=None) for n in range(2)]
+    assert score(old).answers.rationale_similarity is None
 
 
 def test_the_first_system_is_paired_with_each_other_on_common_questions():
     rows = [row(n, "tsim_official", hit=True) for n in range(4)]
     rows += [row(n, "standard_rag", hit=False) for n in range(3)]
     rows += [row(9, "other")]
-    (pair,) = tables.paired_table(only(rows))
+    (pair,) = paired_table(only(rows))
     assert (pair.first, pair.second, pair.questions) == ("tsim_official", "standard_rag", 3)
     hit = next(one for one in pair.measures if one.measure == "hit")
     assert hit.difference.difference == 1
@@ -123,7 +103,7 @@ def test_the_first_system_is_paired_with_each_other_on_common_questions():
 
 def test_exchanges_are_counted_and_followed_along_the_order():
     rows = [row(n, hit=n < 30, exchanges=2 if n >= 20 else 0) for n in range(60)]
-    (found,) = tables.exchange_table(only(rows))
+    (found,) = exchange_table(only(rows))
     assert found.shown == 30 * 3 + 30 * 2 + 80
     assert found.from_exchanges == 80
     assert (found.with_some, found.questions) == (40, 60)
@@ -136,45 +116,45 @@ def test_exchanges_are_counted_and_followed_along_the_order():
 
 def test_parts_of_several_packages_are_pooled():
     rows = [row(n, package=p, hit=n < 8) for p in ("batch-01", "batch-02") for n in range(16)]
-    assert [(b.questions, b.hit) for b in tables.blocks(rows)] == [(16, 1), (16, 0)]
+    assert [(b.questions, b.hit) for b in blocks(rows)] == [(16, 1), (16, 0)]
 
 
 def test_domains_and_stress_labels_are_told_apart():
     rows = [
-        row(0, domain="Legal", stress=["trap", "bridge"]),
-        row(1, domain="Biomed", stress=["trap"], answer=None, hit=False),
+        answered(0, domain="Legal", stress=["trap", "bridge"]),
+        answered(1, domain="Biomed", stress=["trap"], answer=None, hit=False),
     ]
     found = only(rows)
-    assert tables.by_domain(found) == {
-        "Biomed": {"tsim_official": tables.Cell(questions=1, accuracy=0.25, hit=0)},
-        "Legal": {"tsim_official": tables.Cell(questions=1, accuracy=1, hit=1)},
+    assert by_domain(found) == {
+        "Biomed": {"tsim_official": Cell(questions=1, accuracy=0.25, hit=0)},
+        "Legal": {"tsim_official": Cell(questions=1, accuracy=1, hit=1)},
     }
-    assert tables.by_stress(found)["trap"]["tsim_official"] == tables.Cell(
+    assert by_stress(found)["trap"]["tsim_official"] == Cell(
         questions=2, accuracy=1.25 / 2, hit=0.5
     )
-    assert tables.by_stress(found)["bridge"]["tsim_official"].questions == 1
+    assert by_stress(found)["bridge"]["tsim_official"].questions == 1
 
 
 def test_lengths_are_followed_only_where_there_are_two():
-    short = [row(n, target=16_000, hit=True) for n in range(4)]
-    long = [row(n, target=128_000, hit=n < 2, answer=None) for n in range(4)]
-    assert tables.scaling(group(short)) == []
-    (found,) = tables.scaling(group(long + short))
+    short = [answered(n, target=16_000, hit=True) for n in range(4)]
+    long = [answered(n, target=128_000, hit=n < 2, answer=None) for n in range(4)]
+    assert scaling(group(short)) == []
+    (found,) = scaling(group(long + short))
     one, two = found.systems["tsim_official"]
-    assert (one.target, one.hit, one.accuracy) == (16_000, 1, 1)
-    assert (two.target, two.hit, two.accuracy) == (128_000, 0.5, 0.25)
+    assert (one.target, one.hit, one.answers.accuracy) == (16_000, 1, 1)
+    assert (two.target, two.hit, two.answers.accuracy) == (128_000, 0.5, 0.25)
     assert two.hit_interval == wilson(2, 4)
-    assert two.accuracy_interval == wilson(1, 4)
+    assert two.answers.accuracy_interval == wilson(1, 4)
 
 
 def test_costs_are_added_up_and_left_out_where_rows_do_not_tell():
     times = [1.0, 2.0, 3.0, 50.0]
     rows = [row(n, retrieve_ms=t, cost_usd=0.25, llm_calls=n) for n, t in enumerate(times)]
-    (cost,) = tables.cost_table(only(rows))
+    (cost,) = cost_table(only(rows))
     assert (cost.prompt_tokens, cost.completion_tokens, cost.context_tokens) == (80, 20, 40)
     assert (cost.retrieve_p50_ms, cost.retrieve_p95_ms) == (2.5, 3.0)
     assert (cost.llm_calls, cost.cost_usd) == (6, 1.0)
-    (cost,) = tables.cost_table(only([row(0), row(1, cost_usd=1.0)]))
+    (cost,) = cost_table(only([row(0), row(1, cost_usd=1.0)]))
     assert cost.cost_usd is None
 
 
@@ -214,22 +194,25 @@ def test_lengths_are_named_as_users_write_them():
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (row(), "all evidence in context; answered rightly"),
-        (row(answer="C"), "all evidence in context; answered C, wrongly"),
-        (row(hit=False), "1 of 2 evidence turns in context; answered rightly all the same"),
+        (answered(), "all evidence in context; answered correctly"),
+        (answered(answer="C"), "all evidence in context; answered C, which is wrong"),
         (
-            row(hit=False, answer=None, exchanges=3),
+            answered(hit=False),
+            "1 of 2 evidence turns in context; answered correctly all the same",
+        ),
+        (
+            answered(hit=False, answer=None, exchanges=3),
             "1 of 2 evidence turns in context; gave no answer; "
             "3 of 5 turns shown were earlier exchanges",
         ),
         (
-            row(evidence=[7], hit=False, answer="B", exchanges=1),
-            "the evidence turn is not in context; answered B, wrongly; "
+            answered(evidence=[7], hit=False, answer="B", exchanges=1),
+            "the evidence turn is not in context; answered B, which is wrong; "
             "1 of 3 turns shown was an earlier exchange",
         ),
         (
-            row(shown=[], hit=False, answer="B"),
-            "none of 2 evidence turns in context; answered B, wrongly",
+            answered(shown=[], hit=False, answer="B"),
+            "none of 2 evidence turns in context; answered B, which is wrong",
         ),
     ],
 )
@@ -238,8 +221,7 @@ def test_a_verdict_says_why(one, said):
 
 
 def test_a_verdict_is_about_evidence_alone_where_no_model_answered():
-    silent = row(hit=False, answer="B", exchanges=3)
-    assert verdict(silent, answered=False) == (
+    assert verdict(row(hit=False, answer="B", exchanges=3)) == (
         "1 of 2 evidence turns in context; 3 of 5 turns shown were earlier exchanges"
     )
 
@@ -291,7 +273,7 @@ def test_the_finding_names_the_best_other_memory_and_whether_the_gap_is_clear():
     rows += [row(n, "hybrid_rrf", hit=n < 20) for n in range(40)]
     rows += [row(n, "oracle") for n in range(40)]
     found = only(rows)
-    said = finding(found, tables.main_table(found), tables.paired_table(found))
+    said = finding(found, main_table(found), paired_table(found))
     assert "hybrid_rrf, does so for 50.0\u00a0%" in said
     assert "+50.0 points" in said
     assert "no clear difference" not in said
@@ -434,7 +416,8 @@ def both_backends(place: Path, *backends: str) -> Path:
 
 
 ABOUT_ANSWERS = re.compile(
-    "accura|correctness|unanswered|rationale sim|Hit-C|answered rightly|wrongly|domain std|batch r"
+    "accura|correctness|unanswered|rationale sim|Hit-C|answered correctly|which is wrong|domain std"
+    "|batch r"
 )
 
 
@@ -449,8 +432,8 @@ def test_a_report_says_nothing_about_the_answers_of_a_reader_that_is_no_model(tm
     said = write_report(silent, tmp_path / "r.html")
     text = visible(tmp_path / "r.html")
     assert ABOUT_ANSWERS.findall(text) == []
-    assert "No model answered: an extractive reader" in text
-    assert "shows all evidence for" in said
+    assert "No language model answered: a reader that matches words" in text
+    assert "retrieves all evidence for" in said
     for kept in ("CL hit", "Contexts", "Earlier exchanges", "By length", "Tokens, times, cost"):
         assert kept in text
     told = json.dumps(figures_json(silent))
@@ -465,9 +448,9 @@ def test_a_report_says_what_a_model_answered(tmp_path):
     for name in ("Strict accuracy by system", "Accuracy by domain", "Hit-C", "domain std, points"):
         assert name in text
     assert "accuracy, 16k" in text
-    assert "No model answered" not in text
+    assert "No language model answered" not in text
     (main, _) = figures_json(asked)["settings"][0]["main"]
-    assert main["scores"]["accuracy"] == 0.5
+    assert main["scores"]["answers"]["accuracy"] == 0.5
 
 
 def test_each_setting_of_a_report_says_what_it_can(tmp_path):
@@ -479,13 +462,16 @@ def test_each_setting_of_a_report_says_what_it_can(tmp_path):
     assert ["Hit-C" in part for part in parts] == [
         "extractive" not in part.partition("</h3>")[0] for part in parts
     ]
-    assert audit.count("No model answered here") == 2
+    assert audit.count("no language model answered") == 2
 
 
 def test_a_report_says_where_its_figures_come_from(tmp_path):
-    rows = [row(n) for n in range(4)]
-    for n, one in enumerate(rows):
-        one["run"] |= {"version": "0.9", "date": f"2026-01-0{n + 1}", "package_sha256": "ab" * 32}
+    rows = []
+    for n in range(4):
+        one = row(n)
+        run = one.run.model_copy(update={"scaleqa": "0.9", "package_sha256": "ab" * 32})
+        timing = one.timing.model_copy(update={"date": f"2026-01-0{n + 1}"})
+        rows.append(one.model_copy(update={"run": run, "timing": timing}))
     write_report(write(rows, tmp_path / "rows"), tmp_path / "r.html")
     text = visible(tmp_path / "r.html")
     assert "<dd>scaleqa 0.9</dd>" in text
@@ -501,13 +487,26 @@ def test_a_report_says_where_its_figures_come_from(tmp_path):
 
 def test_a_directory_without_rows_is_refused_with_what_to_do(tmp_path):
     with pytest.raises(DataError, match="holds no rows; make some with: scaleqa run"):
-        read_light(tmp_path)
+        write_report(tmp_path, tmp_path / "r.html")
     (tmp_path / "stream.jsonl").write_text('{"id": 0, "role": "user", "text": "hi"}\n')
-    with pytest.raises(DataError, match=r"no rows of a run; name the directory given to"):
-        read_light(tmp_path)
-    (tmp_path / "rows").mkdir()
-    with pytest.raises(DataError, match=r"no rows of a run; try .*rows"):
-        read_light(tmp_path)
+    with pytest.raises(DataError, match=r"no row of scaleqa run .*name the directory"):
+        write_report(tmp_path, tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_rows_of_retrieval_make_a_page_without_a_reader(tiny_embedder, tmp_path):
+    packages = build(RECORDS[:24], NOISE, settings_of(2500))
+    for system in ("standard_rag", "oracle"):
+        run_packages(packages, RunSettings(system=system), tiny_embedder, tmp_path / "rows")
+    said = write_report(tmp_path / "rows", tmp_path / "r.html")
+    assert "retrieves all evidence for" in said
+    text = visible(tmp_path / "r.html")
+    assert ABOUT_ANSWERS.findall(text) == []
+    assert "none: retrieval alone" in text
+    assert "CL hit" not in text
+    assert "Earlier exchanges" not in text
+    for kept in ("In context by system", "Co-containment", "texts embedded per turn", "recall@5"):
+        assert kept in text
 
 
 def test_the_command_writes_the_page_or_prints_the_figures(nasty, tmp_path):
@@ -529,11 +528,12 @@ def test_the_command_writes_the_page_or_prints_the_figures(nasty, tmp_path):
 def test_rows_of_older_runs_make_a_page_too(tmp_path):
     new = {"target", "stream_turns", "embedder", "question", "options", "reasoning",
            "evidence_texts", "rationale_similarity", "llm_calls"}  # fmt: skip
-    rows = [row(n, s) for s in ("tsim_official", "oracle") for n in range(3)]
-    write(rows, tmp_path / "rows")
-    for file in (tmp_path / "rows").rglob("*.jsonl"):
-        kept = [{k: v for k, v in one.items() if k not in new} for one in read_rows(file)]
-        file.write_text("".join(json.dumps(one) + "\n" for one in kept))
+    (tmp_path / "rows").mkdir()
+    for system in ("tsim", "oracle"):
+        rows = [former_row(n, system) for n in range(3)]
+        kept = [{k: v for k, v in one.items() if k not in new} for one in rows]
+        lines = "".join(json.dumps(one) + "\n" for one in kept)
+        (tmp_path / "rows" / f"{system}.jsonl").write_text(lines)
     write_report(tmp_path / "rows", tmp_path / "r.html")
     assert "unknown length" in (tmp_path / "r.html").read_text("utf-8")
 
@@ -543,7 +543,7 @@ def test_lines_inside_texts_do_not_break_rows(tmp_path):
     (file,) = tmp_path.rglob("*.jsonl")
     with file.open("ab") as torn:
         torn.write('{"id": "é'.encode()[:-1])
-    assert [one["rationale"] for one in all_rows(tmp_path)] == ["one\u2028two\x85three"]
+    assert [one.detail.rationale for one in all_rows(tmp_path)] == ["one\u2028two\x85three"]
 
 
 @pytest.fixture(scope="module")
@@ -552,8 +552,7 @@ def real(tiny_embedder, tmp_path_factory):
     out = tmp_path_factory.mktemp("real")
     packages = build(RECORDS[:24], NOISE, settings_of(2500))
     for system in ("tsim_official", "standard_rag", "zero_shot"):
-        settings = LoopSettings(system=system, template=template("answer.v1"))
-        run_packages(packages, settings, open_backend("extractive"), tiny_embedder, out)
+        run_packages(packages, loop(open_backend("extractive"), system), tiny_embedder, out)
     return packages, out
 
 
@@ -561,36 +560,39 @@ def test_the_loop_writes_what_the_report_needs(real, tiny_embedder):
     packages, out = real
     queries = {query.id: (package, query) for package in packages for query in package.questions}
     for one in all_rows(out):
-        package, query = queries[one["id"]]
-        assert one["question"] == query.question
-        assert one["target"] == 2500
-        assert one["stream_turns"] == len(package.stream)
-        assert one["embedder"] == tiny_embedder.identity
-        assert one["evidence_texts"] == [package.stream[turn].text for turn in query.evidence]
-        said, gold = tiny_embedder.embed([one["rationale"], query.reasoning])
-        assert one["rationale_similarity"] == pytest.approx(float(said @ gold), abs=1e-5)
-        assert one["llm_calls"] == 0
-    assert {unit["why"] for one in all_rows(out) for unit in one["units"]} > {""}
+        package, query = queries[one.id]
+        assert one.question == query.question
+        assert one.run.target == 2500
+        assert one.run.stream_turns == len(package.stream)
+        assert one.run.package_sha256 == package.sha256
+        assert one.run.embedder == tiny_embedder.identity
+        assert one.evidence_texts == tuple(package.stream[turn].text for turn in query.evidence)
+        said, gold = tiny_embedder.embed([one.detail.rationale, query.reasoning])
+        assert one.answered.rationale_similarity == pytest.approx(float(said @ gold), abs=1e-5)
+        assert one.llm_calls == 0
+    assert {unit.why for one in all_rows(out) for unit in one.detail.units} > {""}
 
 
 def test_a_missing_rationale_has_similarity_zero(tiny_embedder, tmp_path):
     class Silent:
-        identity = "silent"
+        identity, stand_in = "silent", False
 
         def reply(self, request):
-            return type(open_backend("extractive").reply(request))(text="ANSWER: A")
+            return Reply(text="ANSWER: A")
 
         def close(self):
             pass
 
     (package, *_) = build(RECORDS[:4], NOISE, settings_of(2500))
-    settings = LoopSettings(system="zero_shot", template=template("answer.v1"))
-    rows = run_packages([package], settings, Silent(), tiny_embedder, tmp_path)
-    assert {one["rationale_similarity"] for one in rows} == {0.0}
+    rows = run_packages([package], loop(Silent(), "zero_shot"), tiny_embedder, tmp_path)
+    assert {one.answered.rationale_similarity for one in rows} == {0.0}
 
+
+TALKATIVE = """
+from scaleqa.systems import FlatSystem
 
 class Talkative(FlatSystem):
-    """Asks its model once a chunk or exchange it takes in, and twice a request."""
+    '''Asks its model once for each chunk or exchange it takes in, and twice for a request.'''
 
     def __init__(self, tools):
         super().__init__()
@@ -604,6 +606,10 @@ class Talkative(FlatSystem):
         self.model.chat([])
         return self.show([])
 
+def make(options, tools):
+    return Talkative(tools)
+"""
+
 
 class Chat:
     identity = "chat"
@@ -615,33 +621,30 @@ class Chat:
         pass
 
 
-def test_a_systems_own_calls_are_counted_the_same_after_a_stop(
-    tiny_embedder, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(loop, "open_system", lambda spec, tools: Talkative(tools))
+def test_a_systems_own_calls_are_counted_the_same_after_a_stop(tiny_embedder, tmp_path):
+    (tmp_path / "talkative.py").write_text(TALKATIVE)
     packages = build(RECORDS[:4], NOISE, settings_of(2500))
-    settings = LoopSettings(system="talkative", template=template("answer.v1"), model=Chat())
+    backend = open_backend("extractive")
+    settings = loop(backend, f"{tmp_path / 'talkative.py'}:make", model=Chat())
 
     def calls():
-        backend = open_backend("extractive")
-        rows = run_packages(packages, settings, backend, tiny_embedder, tmp_path)
-        return [one["llm_calls"] for one in rows]
+        rows = run_packages(packages, settings, tiny_embedder, tmp_path / "rows")
+        return [one.llm_calls for one in rows]
 
     whole = calls()
     assert whole == [3, 3, 3, 3]
-    (file,) = tmp_path.rglob("*.jsonl")
+    (file,) = (tmp_path / "rows").rglob("*.jsonl")
     file.write_text("".join(file.read_text("utf-8").splitlines(keepends=True)[:2]))
     assert calls() == whole
 
 
 def test_rows_of_another_length_are_refused(tiny_embedder, tmp_path):
-    settings = LoopSettings(system="zero_shot", template=template("answer.v1"))
-    backend = open_backend("extractive")
+    settings = loop(open_backend("extractive"), "zero_shot")
     short = build(RECORDS[:4], NOISE, settings_of(2500))
     long = build(RECORDS[:4], NOISE, settings_of(3000))
-    run_packages(short, settings, backend, tiny_embedder, tmp_path)
+    run_packages(short, settings, tiny_embedder, tmp_path)
     with pytest.raises(DataError, match="another run"):
-        run_packages(long, settings, backend, tiny_embedder, tmp_path)
+        run_packages(long, settings, tiny_embedder, tmp_path)
 
 
 @pytest.fixture
@@ -667,7 +670,7 @@ def test_a_browser_lists_questions_and_opens_the_one_in_the_address(browse, real
     _, out = real
     write_report(out, tmp_path / "r.html")
     wanted = all_rows(out)[2]
-    dom = browse(f"{(tmp_path / 'r.html').as_uri()}#q={wanted['id']}")
+    dom = browse(f"{(tmp_path / 'r.html').as_uri()}#q={wanted.id}")
     assert "data-error" not in dom
     assert re.search(r'<html[^>]* data-ready="\d+"', dom)
     (panel,) = re.findall(r'<div class="panel">.*?</div></li>', dom, re.S)

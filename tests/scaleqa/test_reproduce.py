@@ -12,14 +12,13 @@ from typer.testing import CliRunner
 from scaleqa.backends import Access, open_backend
 from scaleqa.cli.app import app
 from scaleqa.errors import DataError
-from scaleqa.evaluate import retrieve as measuring
-from scaleqa.evaluate.rows import read_rows
+from scaleqa.evaluate.rowfile import read_rows, write_rows
 from scaleqa.pages.forms import span
 from scaleqa.pages.json import to_json
 from scaleqa.pages.markdown import to_markdown
 from scaleqa.pages.page import Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table
-from scaleqa.reproduce import TABLES, Lab, Sources, lab, late, reproduce, resources
+from scaleqa.reproduce import TABLES, Lab, Sources, late, reproduce, resources
 from scaleqa.stats import mcnemar, wilson
 from tests.support.records import NOISE, RECORDS, SEQUELS, follow
 from tests.support.servers import JsonServer, completion, serving
@@ -87,36 +86,39 @@ def many():
     ]
 
 
-def test_results_are_reused_and_the_page_is_the_same(sources, monkeypatch):
+def kept(sources):
+    return {path: path.read_bytes() for path in sorted(sources.out.glob("results/**/*.jsonl"))}
+
+
+def test_results_are_reused_and_the_page_is_the_same(sources):
     _, first, drawn = made(sources, "episodes")
-    monkeypatch.setattr(lab, "diagnose_package", None)
+    rows = kept(sources)
     assert made(sources, "episodes")[1:] == (first, drawn)
+    assert kept(sources) == rows
 
 
-def test_a_stopped_run_goes_on_with_what_is_missing(sources, monkeypatch):
-    done = []
+def test_a_stopped_run_continues_with_what_is_missing(sources):
+    calls = []
 
-    def stopping(package, spec, *args, **more):
-        if len(done) == 3:
-            raise KeyboardInterrupt
-        done.append((spec, package.name))
-        return measuring.diagnose_package(package, spec, *args, **more)
+    @contextmanager
+    def stopping(_label):
+        def advance(done, total):
+            calls.append(done)
+            if len(calls) == 40:
+                raise KeyboardInterrupt
+
+        yield advance
 
     whole, _, _ = made(replace(sources, out=sources.out / "whole", subset=None), "views")
-    monkeypatch.setattr(lab, "diagnose_package", stopping)
+    stopped = replace(sources, subset=None)
     with pytest.raises(KeyboardInterrupt):
-        made(replace(sources, subset=None), "views")
-    assert len(done) == 3
-    again = []
-
-    def counting(package, spec, *args, **more):
-        again.append((spec, package.name))
-        return measuring.diagnose_package(package, spec, *args, **more)
-
-    monkeypatch.setattr(lab, "diagnose_package", counting)
-    page, _, _ = made(replace(sources, subset=None), "views")
-    assert again
-    assert not {*again} & {*done}
+        made(replace(stopped, progress=stopping), "views")
+    before = kept(stopped)
+    assert any(before.values())
+    page, _, _ = made(stopped, "views")
+    after = kept(stopped)
+    assert sum(map(len, after.values())) > sum(map(len, before.values()))
+    assert all(after[path].startswith(content) for path, content in before.items())
     assert page == whole
 
 
@@ -124,13 +126,16 @@ def test_what_belongs_to_another_run_is_refused(sources, tiny):
     made(sources, "views")
     with pytest.raises(DataError, match="other records, noise or settings"):
         made(replace(sources, noise=NOISE[:100]), "views")
-    (kept,) = sources.out.glob("results/**/*.json")
-    content = json.loads(kept.read_text())
-    kept.write_text(json.dumps({**content, "run": {**content["run"], "version": "0"}}))
-    with pytest.raises(DataError, match="results of another run"):
+    (path,) = kept(sources)
+    rows = read_rows(path)
+    other = [
+        row.model_copy(update={"run": row.run.model_copy(update={"scaleqa": "0"})}) for row in rows
+    ]
+    write_rows(path, other)
+    with pytest.raises(DataError, match=r"another run \(different: scaleqa\)"):
         made(sources, "views")
-    kept.write_text("{")
-    with pytest.raises(DataError, match="is damaged; remove it"):
+    path.write_text("{\n")
+    with pytest.raises(DataError, match="is damaged; remove the file"):
         made(sources, "views")
 
 
@@ -196,8 +201,8 @@ def test_cost_embeds_everything_anew(sources):
     assert flat["ingest_ms"] > 0
     assert f"{flat['p50_ms']:.1f} ms" in figure
     assert "none taken from the cache" in text
-    assert {path.parts[-3] for path in sources.out.glob("results/**/*.json")} == {
-        "known-vectors", "fresh-vectors"
+    assert {path.parts[-3] for path in sources.out.glob("results/**/*.jsonl")} == {
+        "cold", "warm"
     }  # fmt: skip
 
 
@@ -237,7 +242,7 @@ def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sour
         threads.packages[0].questions
     )
     hits, best = (
-        {result.id: result.in_context for result in seen.retrieve(spec, threads).results}
+        {row.id: row.hit for row in seen.retrieve(spec, threads)}
         for spec in ("standard_rag", "tsim:budget=750")
     )
     row = by_system["standard_rag"]
@@ -369,7 +374,7 @@ def test_the_prompt_is_chosen_on_some_questions_and_frozen_on_others(sources):
     assert "m, standing in for the paper's GPT-4o-mini" in text
     ids = [
         {
-            row["id"]
+            row.id
             for path in sources.out.glob(f"rows/*-{part}/**/*.jsonl")
             for row in read_rows(path)
         }

@@ -5,7 +5,6 @@ import json
 from collections import Counter
 
 import pytest
-from scaleqa.evaluate.tools import tools_for
 from typer.testing import CliRunner
 
 from scaleqa.cli.app import app
@@ -14,7 +13,7 @@ from scaleqa.packages import build, load_packages, write_packages
 from scaleqa.records import Sequel, load_records, load_sequels, shipped, shipped_sequels
 from scaleqa.records.load import data_dir, read_lines
 from scaleqa.records.validate import validate
-from scaleqa.systems import Asked, open_system
+from scaleqa.systems import Asked, Tools, open_system
 from tests.support.records import NOISE, RECORDS, SEQUELS, follow, make, settings_of, write
 
 
@@ -237,7 +236,9 @@ def test_packages_with_sequels_are_told_from_others_and_read_back(tmp_path):
 
 def test_the_control_with_perfect_cuts_has_a_sequel_as_an_episode_of_its_own(tiny_embedder):
     (package,) = both(0)[1]
-    control = open_system("perfect_episodes:k=1000", tools_for(package, tiny_embedder, None))
+    control = open_system(
+        "perfect_episodes:k=1000", Tools(embedder=tiny_embedder, dialogues=package.dialogues)
+    )
     control.ingest(package.stream)
     units = control.retrieve(Asked(id="q", question="later?", options={})).units
     assert Counter(unit.turns for unit in units) == Counter(package.dialogues)

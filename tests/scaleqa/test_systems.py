@@ -10,15 +10,14 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from scaleqa.evaluate.metrics import score
 
 from scaleqa.backends import open_backend
 from scaleqa.errors import DataError
-from scaleqa.evaluate import diagnose
-from scaleqa.evaluate.loop import LoopSettings, run_package
+from scaleqa.evaluate import RunSettings, run_package, run_packages
+from scaleqa.figures.retrieval import retrieval
+from scaleqa.figures.scores import score
 from scaleqa.options import read_options
 from scaleqa.packages import build
-from scaleqa.prompts import template
 from scaleqa.specs import Spec
 from scaleqa.systems import (
     Asked,
@@ -49,6 +48,7 @@ from scaleqa.testing.thread import (
     thread,
 )
 from tests.support.records import NOISE, RECORDS, settings_of
+from tests.support.runs import loop
 
 ROOT = Path(__file__).parents[2]
 # How to hold each system's context short: its options, then the most tokens and units they allow.
@@ -113,9 +113,8 @@ def answers(system):
 @pytest.mark.parametrize("writeback", [True, False])
 def test_exchanges_of_a_loop_come_back_with_writeback_alone(name, tmp_path, writeback):
     package = build(RECORDS[:12], NOISE, settings_of(1500))[0]
-    settings = LoopSettings(system=name, template=template("answer.v1"), writeback=writeback)
-    backend = open_backend("extractive")
-    rows = run_package(package, settings, backend, WordEmbedder(), tmp_path)
+    settings = loop(open_backend("extractive"), name, writeback=writeback)
+    rows = run_package(package, settings, WordEmbedder(), tmp_path)
     assert (score(rows).exchange_share > 0) is (writeback and name != "zero_shot")
 
 
@@ -290,22 +289,26 @@ def test_colours_are_declared_once_each():
     assert colour_of("tsim:budget=5") is colour_of("unheard_of") is None
 
 
-def test_diagnosis_of_controls_is_as_it_must_be(tiny_embedder):
+def measured(packages, system, embedder):
+    return retrieval(run_packages(packages, RunSettings(system=system), embedder))
+
+
+def test_retrieval_of_controls_is_as_it_must_be(tiny_embedder):
     packages = build(RECORDS[:12], NOISE, settings_of(3000))
-    oracle = diagnose(packages, "oracle", tiny_embedder)
-    nothing = diagnose(packages, "zero_shot", tiny_embedder)
-    everything = diagnose(packages, "full_context", tiny_embedder)
-    assert (oracle.recall_at_5, nothing.recall_at_5, everything.recall_at_5) == (1, 0, 1)
+    oracle = measured(packages, "oracle", tiny_embedder)
+    nothing = measured(packages, "zero_shot", tiny_embedder)
+    everything = measured(packages, "full_context", tiny_embedder)
+    assert [one.recalled.value for one in (oracle, nothing, everything)] == [1, 0, 1]
     assert oracle.questions == 12
     assert nothing.context_tokens == 0
     assert everything.context_tokens > 2500
 
 
-def test_views_are_diagnosed_for_tsim(tiny_embedder):
+def test_views_are_measured_for_the_paper_s_method(tiny_embedder):
     packages = build(RECORDS[:12], NOISE, settings_of(3000))
-    found = diagnose(packages, "tsim_official", tiny_embedder)
-    assert found.view_hit_rates.keys() == {"raw", "summary", "cluster"}
-    assert found.vectors > len(packages[0].stream)
+    found = measured(packages, "tsim_official", tiny_embedder)
+    assert found.views.keys() == {"raw", "summary", "cluster"}
+    assert found.kept.vectors > len(packages[0].stream)
 
 
 def test_a_name_is_declared_as_it_is_registered(monkeypatch):

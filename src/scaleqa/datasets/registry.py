@@ -52,7 +52,7 @@ def open_threads(where: str) -> list[Package]:
     if path.exists():
         return load_packages(path)
     name = Spec.parse(where).name
-    if name in dataset_names() or name != where:
+    if name in dataset_names() or name != where or ".py:" in name:
         return open_dataset(where).threads()
     raise DataError(
         f"{where} is neither a directory of packages nor a data set "

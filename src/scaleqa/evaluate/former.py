@@ -39,8 +39,9 @@ def _from_first(old: dict[str, Any]) -> dict[str, Any]:
                 "stand_in": run["backend"].startswith("extractive"),
             },
         },
-        **{name: old[name] for name in ("id", "question", "domain", "split", "reasoning", "gold")
+        **{name: old[name] for name in ("id", "domain", "split", "reasoning", "gold")
            if name in old},
+        "question": old.get("question", ""),
         "place": old.get("place", 0),
         "options": old.get("options"),
         "stress": old.get("stress", []),

@@ -64,10 +64,13 @@ def figures_json(runs: Path) -> dict[str, Any]:
         DataError: There are no rows, or they cannot be told apart.
     """
     groups = group(all_rows(runs, detail=False))
-    return {
-        "settings": [_figures_json(one) for one in groups],
-        "scaling": [asdict(one) for one in scaling(groups)],
-    }
+    found: dict[str, Any] = _known(
+        {
+            "settings": [_figures_json(one) for one in groups],
+            "scaling": [asdict(one) for one in scaling(groups)],
+        }
+    )
+    return found
 
 
 def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
@@ -172,6 +175,13 @@ def _figures_json(one: Group) -> dict[str, Any]:
         "stress": _cells(found.stress),
         "costs": [asdict(line) for line in found.costs],
     }
+
+
+def _known(figures: Any) -> Any:
+    """Leaves out of figures, as JSON, what is not known: there is no accuracy without answers."""
+    if isinstance(figures, dict):
+        return {name: _known(value) for name, value in figures.items() if value is not None}
+    return [_known(one) for one in figures] if isinstance(figures, list) else figures
 
 
 def _whole(runs: Path, wanted: Callable[[Row], bool]) -> Iterator[Row]:
