@@ -183,7 +183,7 @@ def test_a_record_without_its_receipt_is_critical():
         assert finding.code == "receipt"
     forged = good.model_copy(update={"letter": other})
     (finding,) = validate([record.model_copy(update={"answer": other})], receipts=[forged]).critical
-    assert "another letter than its lot" in finding.message
+    assert "a different letter from the one drawn" in finding.message
 
 
 def authored(extra: int) -> list[Record]:

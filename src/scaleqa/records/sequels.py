@@ -59,7 +59,7 @@ def problems(sequels: Sequence[Sequel], records: Sequence[Record]) -> Iterator[t
     for sequel in sequels:
         other = first.setdefault(sequel.text, sequel.id)
         if other != sequel.id:
-            yield sequel.id, f"has the same text as the sequel of {other}"
+            yield sequel.id, f"the same text as the sequel of {other}"
 
 
 def _against(sequel: Sequel, record: Record) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _against(sequel: Sequel, record: Record) -> Iterator[str]:
         yield f"keeps {sequel.keeps} is not ascending within the record's {turns} turns"
     said = [] if sequel.named else sorted(names(record.question) & distinct(sequel.text))
     if said:
-        yield f"mentions {', '.join(said)}, as the question does, but is marked as unnamed"
+        yield f"says {', '.join(said)} as the question does, but is marked as unnamed"
     counts = Counter(turn.content for turn in (*record.dialogue, *sequel.dialogue))
     if any(counts[text] > 1 for text in sequel.evidence_turns):
-        yield "an evidence turn occurs twice; its position is ambiguous"
+        yield "an evidence turn stands twice and cannot be told apart"
