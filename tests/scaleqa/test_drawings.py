@@ -7,7 +7,6 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from scaleqa.pages.drawings import (
-    KNOWN,
     PALETTE,
     Bar,
     Line,
@@ -22,6 +21,8 @@ from scaleqa.pages.drawings import (
     standalone,
     strip,
 )
+from scaleqa.report.palette import base_colour, system_colours
+from scaleqa.systems import systems
 
 NASTY = (
     "</script><script>document.title='owned'</script><!-- \"it's\" & \u2028 <img src=x onerror=1>"
@@ -68,16 +69,20 @@ def test_places_that_touch_are_drawn_as_one():
 
 
 def test_colours_are_stable_and_different_as_long_as_there_are_enough():
+    declared = {"ours": "#0072b2", "theirs": "#d55e00", "mine": None, "mine:size=256": None}
+    found = colours(declared)
+    assert found == colours(dict(reversed(declared.items())))
+    assert len({*found.values()}) == len(declared)
+    assert found["ours"] == "#0072b2"
+
+
+def test_systems_have_the_colours_that_they_declare():
     names = ["tsim_official", "standard_rag", "mine", "fixed_window:size=256"]
-    found = colours(names)
-    assert found == colours(names[::-1])
+    found = system_colours(names)
+    assert found["tsim_official"] == base_colour("tsim_official:k=3")
     assert len({*found.values()}) == len(names)
-    assert (
-        found["tsim_official"]
-        == KNOWN["tsim_official"]
-        == colours(["tsim_official", "x", "y"])["tsim_official"]
-    )
-    assert len({*KNOWN.values()}) == len(KNOWN)
+    declared = [one.colour for one in systems() if one.colour]
+    assert len({*declared}) == len(declared)
 
 
 TEXT = {"title": "t <1>", "description": "d & e"}
