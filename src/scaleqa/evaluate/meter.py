@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from tsim.embed import Embedder
-from tsim.vectors import Vector, Vectors
+from tsim.toolkit import Vector, Vectors
 
 
 class Metered:

@@ -27,7 +27,7 @@ from scaleqa.testing.thread import (
     ask,
     exchange,
 )
-from tsim import tokens
+from tsim.toolkit import tokens
 
 ALL = frozenset(range(TURNS))
 # How the thread comes in pieces; they add up to it.
