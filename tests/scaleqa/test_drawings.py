@@ -87,7 +87,7 @@ def test_systems_have_the_colours_that_they_declare():
 
 TEXT = {"title": "t <1>", "description": "d & e"}
 GOLDEN = {
-    "eeba1f50e1127804": bars(
+    "1289e9d7cc2a7336": bars(
         [
             Bar(label="tsim", value=0.995, low=0.99, high=0.998, colour="#56b4e9", mark=0.81),
             Bar(label="a name that is far longer than a label may be", value=0.25),
@@ -95,11 +95,11 @@ GOLDEN = {
         mark_name="the paper's",
         **TEXT,
     ),
-    "34cee03ae9e2f5a5": bars(
+    "4b33754eb47c224f": bars(
         [Bar(label="x", value=12.5), Bar(label="y", value=3)],
         title="t", description="d", most=12.5, form=lambda v: f"{v:.1f} ms",
     ),
-    "34b90d88cd52b7c3": dots(
+    "3f17dd8b6aa4c3a8": dots(
         [Bar(label="a", value=-0.2, low=-0.31, high=0.1), Bar(label="b", value=0.07)],
         title="t", description="d", form=lambda v: f"{100 * v:+.1f}",
     ),
@@ -116,13 +116,13 @@ GOLDEN = {
         ],
         title="t", description="d", x_label="x", ticks=[(1, "one"), (3, "three"), (7, "seven")],
     ),
-    "652e4515c1830d6d": stacked(
+    "90f724c7ccfd108c": stacked(
         [Stack(label=name, parts=parts) for name, parts in
          {"r1": (0.2, 0.3, 0.5, 0.0), "r2": (0.01, 0.9, 0.04, 0.05)}.items()],
         [("p", "#0072b2"), ("q", "#8fc1e3"), ("r", "#e69f00"), ("s", "#9aa0a6")],
         title="t", description="d",
     ),
-    "5df74f0c06f6947a": strip(
+    "6b3696215dc9e8d8": strip(
         [
             Track(label="evidence", places=(3, 50), colour="#d1495b"),
             Track(label="tsim", places=(*range(40, 60), 99)),
