@@ -66,7 +66,7 @@ def test_episodes_are_compared_with_windows_and_the_paper(sources):
         assert f"{100 * row['recall_at_5']:.1f}" in figure
         assert f"| {row['system']} | {row['recall_at_5']:.3f} |" in text
     assert "A stratified subset of 12 questions" in text
-    assert "standing in for the paper's BGE-large" in text
+    assert "in place of the paper's BGE-large" in text
 
 
 def test_the_paper_s_figures_stand_only_beside_its_own_length(sources):
@@ -371,7 +371,7 @@ def test_the_prompt_is_chosen_on_some_questions_and_frozen_on_others(sources):
     assert [row["unanswered"] for row in frozen.rows] == [1, 0, 1]
     assert frozen.rows[0]["prompt_tokens"] == 11
     assert "question-first.v1" in figure
-    assert "m, standing in for the paper's GPT-4o-mini" in text
+    assert "m, in place of the paper's GPT-4o-mini" in text
     ids = [
         {
             row.id

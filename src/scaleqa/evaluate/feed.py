@@ -91,7 +91,7 @@ class Fed:
         return row, found
 
     def observe(self, exchange: Exchange) -> None:
-        """Tells the system of an exchange."""
+        """Gives the system an exchange."""
         self.system.observe(exchange)
 
     def calls(self) -> int:

@@ -73,8 +73,8 @@ def episodes(lab: Lab, table: Reproduction) -> Page:
         tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
             *notes(lab, table),
-            "perfect_episodes is no memory: it is told where every dialogue begins and ends. It "
-            "bounds what better cuts can give to a search by one vector an episode; a method that "
+            "perfect_episodes is no memory: it is given the boundaries of every dialogue. It "
+            "bounds what better cuts can give to a search by one vector per episode; a method that "
             "searches otherwise may do better.",
             INTERVAL,
         ),
