@@ -18,9 +18,7 @@ from collections.abc import Callable, Sequence
 from tokenizers import Tokenizer
 
 from tsim import environment
-from tsim.embed import OnnxEmbedder
-from tsim.embed.models import find_spec
-from tsim.embed.runtime import machine_threads
+from tsim.embed import OnnxEmbedder, find_spec, machine_threads
 from tsim.weights import require
 
 WORDS = (

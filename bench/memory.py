@@ -31,10 +31,9 @@ import numpy as np
 from tsim import LATE, OFFICIAL, Memory, NewTurn
 from tsim.embed import open_embedder
 from tsim.errors import ModelError
-from tsim.index import DenseIndex
 from tsim.presets import AnyPreset
 from tsim.store import SqliteStore
-from tsim.vectors import Vector, Vectors, best, unit
+from tsim.toolkit import DenseIndex, Vector, Vectors, best, unit
 
 WORDS = (
     "order invoice server rule garden train recipe budget meeting letter price window printer "

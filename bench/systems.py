@@ -31,8 +31,8 @@ from scaleqa.noise import shipped_pool
 from scaleqa.packages import BuildSettings, Package, Question, build, load_packages, write_packages
 from scaleqa.records import shipped
 from scaleqa.systems import Asked, System, Tools, memories, open_system, system_names
-from tsim import tokens
 from tsim.embed import CachedEmbedder, open_embedder
+from tsim.toolkit import tokens
 
 TARGET = 128_000
 REFERENCE = "standard_rag"

@@ -1,4 +1,4 @@
-"""Every figure of the paper that stands beside one of ours, with the table it is from.
+"""Every figure of the paper that is shown beside one of ours, with the table it is from.
 
 Shares, not per cent. Unless a table says otherwise: 3,000 questions at 128k, embedded with
 BGE-large. Its records and noise are not ours.
@@ -242,7 +242,7 @@ LONGMEMEVAL = Printed(
         "chunks": Transferred("BM25 over fixed chunks of 1,100, top 5", 0.6574, 4616.3),
         "turns": Transferred("turns by BGE-large, top 5", 0.7064, 340.8),
         "sessions": Transferred(
-            "BM25 over sessions, top 5 (told the boundaries)", 0.7660, 13_086.5
+            "BM25 over sessions, top 5 (given the boundaries)", 0.7660, 13_086.5
         ),
     },
 )
@@ -251,7 +251,7 @@ _SAME = {"fixed_window": "fixed_window:size=128"}
 
 
 def is_block(backend: str) -> bool:
-    """Tells whether a backend is one of the paper's."""
+    """Returns whether a backend is one of the paper's."""
     return any(_plain(backend).startswith(_plain(name)) for name in MAIN.lines)
 
 

@@ -4,6 +4,8 @@ TSIM_CACHE     directory for weights and cached embeddings (default: the user's 
 TSIM_MODEL     default embedding model (default: all-MiniLM-L6-v2)
 TSIM_OFFLINE   "1" forbids every download
 HF_ENDPOINT    base URL of the model hub or a mirror of it
+OPENAI_API_KEY    key sent to chat and embedding servers over https, unless another is named
+OPENAI_BASE_URL   base URL of chat servers where none is given (default: OpenAI's)
 """
 
 import os
@@ -33,6 +35,11 @@ def offline() -> bool:
 def hub_endpoint() -> str:
     """Returns the base URL of the model hub."""
     return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+
+
+def chat_endpoint() -> str:
+    """Returns the base URL of the chat server that is asked when none is given."""
+    return (os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/")
 
 
 def api_key(variable: str) -> str:

@@ -450,6 +450,14 @@ def test_a_stand_in_says_that_no_model_answers(chat, tmp_path, monkeypatch):
     }  # fmt: skip
 
 
+def test_a_server_can_be_named_by_the_environment(chat, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{chat.url}/")
+    backend = open_backend("openai:m", UNCACHED)
+    assert backend.reply(asking("p")).prompt_tokens == 11
+    assert chat.url in backend.identity
+    backend.close()
+
+
 def test_a_question_without_choices_is_answered_with_a_sentence():
     reader = open_backend("extractive")
     context = "user: It rained all day. The new key is under the mat.\nmodel: Fine."

@@ -7,7 +7,6 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from scaleqa.pages.drawings import (
-    KNOWN,
     PALETTE,
     Bar,
     Line,
@@ -22,6 +21,8 @@ from scaleqa.pages.drawings import (
     standalone,
     strip,
 )
+from scaleqa.report.palette import base_colour, system_colours
+from scaleqa.systems import systems
 
 NASTY = (
     "</script><script>document.title='owned'</script><!-- \"it's\" & \u2028 <img src=x onerror=1>"
@@ -68,21 +69,25 @@ def test_places_that_touch_are_drawn_as_one():
 
 
 def test_colours_are_stable_and_different_as_long_as_there_are_enough():
+    declared = {"ours": "#0072b2", "theirs": "#d55e00", "mine": None, "mine:size=256": None}
+    found = colours(declared)
+    assert found == colours(dict(reversed(declared.items())))
+    assert len({*found.values()}) == len(declared)
+    assert found["ours"] == "#0072b2"
+
+
+def test_systems_have_the_colours_that_they_declare():
     names = ["tsim_official", "standard_rag", "mine", "fixed_window:size=256"]
-    found = colours(names)
-    assert found == colours(names[::-1])
+    found = system_colours(names)
+    assert found["tsim_official"] == base_colour("tsim_official:k=3")
     assert len({*found.values()}) == len(names)
-    assert (
-        found["tsim_official"]
-        == KNOWN["tsim_official"]
-        == colours(["tsim_official", "x", "y"])["tsim_official"]
-    )
-    assert len({*KNOWN.values()}) == len(KNOWN)
+    declared = [one.colour for one in systems() if one.colour]
+    assert len({*declared}) == len(declared)
 
 
 TEXT = {"title": "t <1>", "description": "d & e"}
 GOLDEN = {
-    "eeba1f50e1127804": bars(
+    "1289e9d7cc2a7336": bars(
         [
             Bar(label="tsim", value=0.995, low=0.99, high=0.998, colour="#56b4e9", mark=0.81),
             Bar(label="a name that is far longer than a label may be", value=0.25),
@@ -90,11 +95,11 @@ GOLDEN = {
         mark_name="the paper's",
         **TEXT,
     ),
-    "34cee03ae9e2f5a5": bars(
+    "4b33754eb47c224f": bars(
         [Bar(label="x", value=12.5), Bar(label="y", value=3)],
         title="t", description="d", most=12.5, form=lambda v: f"{v:.1f} ms",
     ),
-    "34b90d88cd52b7c3": dots(
+    "3f17dd8b6aa4c3a8": dots(
         [Bar(label="a", value=-0.2, low=-0.31, high=0.1), Bar(label="b", value=0.07)],
         title="t", description="d", form=lambda v: f"{100 * v:+.1f}",
     ),
@@ -111,13 +116,13 @@ GOLDEN = {
         ],
         title="t", description="d", x_label="x", ticks=[(1, "one"), (3, "three"), (7, "seven")],
     ),
-    "652e4515c1830d6d": stacked(
+    "90f724c7ccfd108c": stacked(
         [Stack(label=name, parts=parts) for name, parts in
          {"r1": (0.2, 0.3, 0.5, 0.0), "r2": (0.01, 0.9, 0.04, 0.05)}.items()],
         [("p", "#0072b2"), ("q", "#8fc1e3"), ("r", "#e69f00"), ("s", "#9aa0a6")],
         title="t", description="d",
     ),
-    "5df74f0c06f6947a": strip(
+    "6b3696215dc9e8d8": strip(
         [
             Track(label="evidence", places=(3, 50), colour="#d1495b"),
             Track(label="tsim", places=(*range(40, 60), 99)),

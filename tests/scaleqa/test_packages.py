@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scaleqa.errors import DataError
+from scaleqa.lengths import parse_target
 from scaleqa.packages import (
     build,
     load_packages,
-    parse_target,
     subset,
     write_packages,
 )

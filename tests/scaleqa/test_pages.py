@@ -2,14 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from jinja2 import UndefinedError
-from scaleqa.report.retrieved import Against, Cost, Retrieved, Run, Share
 
 from scaleqa import paper
 from scaleqa.errors import DataError
+from scaleqa.evaluate.cuts import Segmented
+from scaleqa.evaluate.rows import Account, Timing
 from scaleqa.lengths import length, length_name, parse_target
+from scaleqa.packages import build
 from scaleqa.pages.drawings import Bar, bars
 from scaleqa.pages.forms import count, percent, signed, span, text
 from scaleqa.pages.html import to_html
@@ -19,8 +22,10 @@ from scaleqa.pages.markdown import drawing_files, to_markdown
 from scaleqa.pages.page import Drawing, Facts, Notes, Page, Paragraph, Section, Variant
 from scaleqa.pages.table import Column, Table, interval, listing
 from scaleqa.pages.terminal import to_text
-from scaleqa.report.cuts import Cuts, cuts_page
+from scaleqa.report.cuts import cuts_page
 from scaleqa.report.retrieval import retrieval_page
+from tests.support.records import NOISE, RECORDS, settings_of
+from tests.support.runs import row as any_row
 
 # The longest specifications that our own tables have.
 SPECS = (
@@ -193,52 +198,58 @@ def test_the_paper_s_recall_is_found_under_both_names_of_a_system():
     assert paper.together("fixed_window", 128_000) == 0.675
 
 
-def share(value, questions=10):
-    return Share(questions=questions, value=value, interval=(value / 2, value))
+def asked(number, domain="Legal", **changes):
+    """A row of retrieval at 128k."""
+    one = any_row(number, domain=domain, target=128_000, **changes)
+    return one.model_copy(update={"run": one.run.model_copy(update={"reader": None})})
 
 
-def line(system, value, **more):
-    return Retrieved(
-        system=system,
-        recall=share(value),
-        in_context=share(value),
-        tokens=500,
-        groups={"Legal": share(value, 4), "Finance": share(1.0, 6)},
-        **more,
-    )
+@pytest.fixture
+def packages():
+    return [replace(one, settings={**one.settings, "target": 128_000})
+            for one in build(RECORDS[:4], NOISE, settings_of(2500))]  # fmt: skip
 
 
-def test_the_retrieval_page_has_what_is_known_and_no_more():
-    run = Run(title="Results", command="scaleqa retrieve x", embedder="tiny")
-    page = retrieval_page([line("tsim", 0.5)], run)
-    assert [table.title for table in page.tables] == [
-        "Retrieval", "All evidence in context by domain (number of questions)"
-    ]  # fmt: skip
-    written = to_markdown(page, "r")
-    assert "`scaleqa retrieve x`" in written
-    assert "paper" not in written.lower()
-    assert "| tsim | 0.500 | 0.250–0.500 | 0.500 | 500 |" in written
+def test_the_retrieval_page_has_what_is_known_and_no_more(packages):
+    rows = {"tsim": [asked(n, hit=n < 2) for n in range(4)]}
+    page = retrieval_page(rows, packages, "scaleqa retrieve x")
+    (main,) = page.tables
+    assert main.rows[0]["in_context"] == 0.5
+    text = to_markdown(page, "t")
+    assert "This page is generated: `scaleqa retrieve x`." in text
+    assert "- Embedder: all-MiniLM-L6-v2@x/mean/256" in text
+    assert "Difference" not in text
 
 
-def test_the_retrieval_page_compares_with_the_first_system_and_the_paper():
-    run = Run(title="R", command="c", embedder="e", target=128_000, grouping="type of question")
-    cost = Cost(vectors=100, amplification=2, ingest_ms=0.5, p50_ms=1, p95_ms=2)
-    gap = Against(difference=-0.25, interval=(-0.5, 0.0), mcnemar_p=0.03125)
-    other = line("tsim_official", 0.25, against=gap, cost=cost, views={"raw": 0.75})
-    page = retrieval_page([line("tsim", 0.5, cost=cost), other], run)
-    main, against, groups, costs, views = page.tables
+def test_the_retrieval_page_compares_with_the_first_system_and_the_paper(packages):
+    account = Account(turns=50, words=100, vectors=60, indexed_words=200, embedded_texts=60)
+
+    def system(name, hits, **last):
+        rows = [asked(n, ("Legal", "Finance")[n % 2], system=name, hit=n < hits) for n in range(4)]
+        return [*rows[:-1], rows[-1].model_copy(update=last)]
+
+    timing = Timing(retrieve_ms=4.0, ingest_ms=25.0)
+    views = {"views": {"raw": True}}
+    rows = {
+        "tsim": system("tsim", 4, account=account, timing=timing),
+        "tsim_official": system("tsim_official", 1, **views),
+    }
+    page = retrieval_page(rows, packages, "c")
+    main, against, groups, kept, views = page.tables
     assert main.rows[1]["paper_large"] == 0.81
     assert against.title.startswith("Difference to tsim ")
-    assert against.cells()[1][-3:] == ["-0.250", "-0.500 to +0.000", "0.031"]
+    assert against.cells()[1][-3] == "-0.750"
+    assert against.cells()[1][-1] == "0.25"
     assert against.cells()[0][-3:] == ["–", "–", "–"]
-    assert [column.head for column in groups.columns] == ["system", "Finance (6)", "Legal (4)"]
-    assert costs.cells()[0] == ["tsim", "100", "2.00", "0.50", "1.00", "2.00"]
-    assert views.rows == ({"system": "tsim_official", "view": "raw", "rate": 0.75, "paper": 0.638},)
-    assert "type of question" in groups.title
+    assert [column.head for column in groups.columns] == ["system", "Finance (2)", "Legal (2)"]
+    assert kept.cells()[0] == ["tsim", "60", "2.00", "1.20", "0.50", "1.00", "1.00"]
+    assert views.rows == ({"system": "tsim_official", "view": "raw", "rate": 0.25, "paper": 0.638},)
+    assert "by domain" in groups.title
 
 
 def test_the_page_of_cuts_lists_the_rules():
-    rule = Cuts(rule="never", threshold=None, pk=0.4, window_diff=0.5, f1=0.0, cuts=0.0)
-    page = cuts_page([rule], 3, Run(title="TIAGE", command="c", embedder="e"))
+    rule = Segmented(rule="never", threshold=None, pk=0.4, window_diff=0.5, f1=0.0, cuts=0.0)
+    page = cuts_page([rule], 3, {"anno_test.json": "abc"}, "c", "e")
     assert "| never | – | 0.400 | 0.500 | 0.000 | 0.00 |" in to_markdown(page, "t")
     assert "windows of 3 gaps" in to_markdown(page, "t")
+    assert "anno_test.json: sha256 abc" in to_markdown(page, "t")

@@ -66,7 +66,7 @@ def test_episodes_are_compared_with_windows_and_the_paper(sources):
         assert f"{100 * row['recall_at_5']:.1f}" in figure
         assert f"| {row['system']} | {row['recall_at_5']:.3f} |" in text
     assert "A stratified subset of 12 questions" in text
-    assert "standing in for the paper's BGE-large" in text
+    assert "in place of the paper's BGE-large" in text
 
 
 def test_the_paper_s_figures_stand_only_beside_its_own_length(sources):
@@ -269,7 +269,7 @@ def test_main_ablation_and_stress_share_their_rows(sources):
     for row in rows_of(page):
         assert row["hit_interval"] == wilson(round(row["hit"] * 12), 12)
         assert f"{100 * row['hit']:.1f}" in figure
-    assert "extractive reader" in text
+    assert "a reader that matches words" in text
     ablation, _, _ = made(sources, "ablation", systems=(*systems, "drift_window"))
     assert [row["stage"] for row in rows_of(ablation)] == ["L0", "L3", "L2"]
     assert rows_of(ablation)[0]["hit"] == rows_of(page)[0]["hit"]
@@ -320,7 +320,7 @@ def test_nothing_is_said_about_the_answers_of_a_reader_that_is_no_model(sources,
     for written in (text, figure, html, told):
         assert not re.search("accura|strict|unanswered|rationale", written, re.IGNORECASE)
     for written in (text, html, told):
-        assert "No model answered" in written
+        assert "No language model answered" in written
 
 
 def test_a_page_is_written_for_browsers_too(sources):
@@ -371,7 +371,7 @@ def test_the_prompt_is_chosen_on_some_questions_and_frozen_on_others(sources):
     assert [row["unanswered"] for row in frozen.rows] == [1, 0, 1]
     assert frozen.rows[0]["prompt_tokens"] == 11
     assert "question-first.v1" in figure
-    assert "m, standing in for the paper's GPT-4o-mini" in text
+    assert "m, in place of the paper's GPT-4o-mini" in text
     ids = [
         {
             row.id

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from scaleqa.backends.declaration import Access, BackendDeclaration
 from scaleqa.backends.protocol import Reply, Request
 from scaleqa.options import NoOptions
-from tsim.index import Postings, terms
+from tsim.toolkit import Postings, terms
 
 NEAR = 3
 SENTENCE = re.compile(r"(?<=[.!?])\s+")

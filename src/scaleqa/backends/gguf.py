@@ -24,7 +24,7 @@ from scaleqa.backends.models import FILE, find_model
 from scaleqa.backends.protocol import MOST_TOKENS, Function, Message, Reply, Request
 from scaleqa.errors import DataError
 from tsim import environment, weights
-from tsim.embed.runtime import machine_threads
+from tsim.embed import machine_threads
 from tsim.errors import ModelError, RemoteError
 
 PREFIX = "ANSWER:"

@@ -15,7 +15,6 @@ from tsim import environment
 from tsim.errors import RemoteError
 from tsim.http import Patience, post
 
-DEFAULT_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 PATIENCE = Patience(timeout=120.0, attempts=8)
 TEMPERATURE = 0
@@ -194,7 +193,7 @@ def _tool(function: Function) -> dict[str, Any]:
 
 def _make(subject: str, options: NoOptions, access: Access) -> OpenAI:
     model, _, url = subject.partition("@")
-    base = url or DEFAULT_URL
+    base = url or environment.chat_endpoint()
     wanted = access.key_variable or (KEY_VARIABLE if base.startswith("https://") else None)
     key = environment.api_key(wanted) if wanted else None
     return OpenAI(model, base_url=base, key=key, limiter=access.limiter)

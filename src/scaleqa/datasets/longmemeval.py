@@ -19,7 +19,7 @@ from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
 from scaleqa.packages import Block, Package, Question, StreamTurn
-from tsim import tokens
+from tsim.toolkit import tokens
 
 # Suffix of questions that cannot be answered from their history.
 ABSTENTION = "_abs"

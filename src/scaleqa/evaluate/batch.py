@@ -2,7 +2,7 @@
 
 Providers answer a batch at a discount, hours later, so nothing can be written back between two
 questions: a batch is a run without write-back. Requests and answers have the form of OpenAI's batch
-API; beside the requests lies what rows need besides the answers.
+API; a second file holds what rows need besides the answers.
 """
 
 import hashlib

@@ -52,7 +52,7 @@ class Segmented:
         pk: Mean Pk over chats; lower is better.
         window_diff: Mean WindowDiff over chats; lower is better.
         f1: F1 of exact cuts over all chats.
-        cuts: Mean cuts a chat.
+        cuts: Mean cuts per chat.
     """
 
     rule: str

@@ -13,8 +13,8 @@ from scaleqa.evaluate.meter import Metered
 from scaleqa.evaluate.rows import Account, Detail, Row, Run, Timing, UnitRow
 from scaleqa.packages import Package
 from scaleqa.systems import Asked, Exchange, Retrieved, System, Tools, open_system
-from tsim import tokens
 from tsim.embed import Embedder
+from tsim.toolkit import tokens
 
 CHUNK = 512
 # Units that recall is measured on.
@@ -91,7 +91,7 @@ class Fed:
         return row, found
 
     def observe(self, exchange: Exchange) -> None:
-        """Tells the system of an exchange."""
+        """Gives the system an exchange."""
         self.system.observe(exchange)
 
     def calls(self) -> int:

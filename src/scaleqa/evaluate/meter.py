@@ -1,10 +1,10 @@
-"""An embedder that measures what it is used for, so that its time can be told from a system's."""
+"""An embedder that measures what it is used for, so that its time is not counted as a system's."""
 
 import time
 from collections.abc import Sequence
 
 from tsim.embed import Embedder
-from tsim.vectors import Vector, Vectors
+from tsim.toolkit import Vector, Vectors
 
 
 class Metered:

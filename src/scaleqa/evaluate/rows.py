@@ -60,7 +60,7 @@ class Run(Stored):
     """Version of this package; None in rows of version 1."""
 
     def continues(self, other: "Run") -> bool:
-        """Tells whether rows of this run may follow rows of another one.
+        """Returns whether rows of this run may follow rows of another one.
 
         Whatever the other one does not say, as rows of version 1, does not count.
         """

@@ -75,7 +75,7 @@ class Group:
 
 
 def setting_of(row: Row) -> Setting:
-    """Tells a row's setting."""
+    """Returns the setting of a row."""
     run, reader = row.run, row.run.reader
     return Setting(
         target=run.target,

@@ -77,7 +77,7 @@ def score(rows: Sequence[Row]) -> Scores:
 
 
 def counts(row: Row) -> bool:
-    """Tells whether a row has an answer that counts as a result: a language model gave it."""
+    """Returns whether a row has an answer that counts as a result: a language model gave it."""
     reader = row.run.reader
     return row.answered is not None and reader is not None and not reader.stand_in
 

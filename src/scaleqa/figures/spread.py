@@ -1,4 +1,4 @@
-"""How values lie."""
+"""The spread of values."""
 
 import statistics
 from collections.abc import Sequence

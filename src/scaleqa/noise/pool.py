@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 
 from scaleqa.errors import DataError
 from scaleqa.noise.formats import FORMATS, Format, Malformed
-from tsim import tokens
+from tsim.toolkit import tokens
 from tsim.weights import sha256_of
 
 # Frequent English words; a text with a low share of them is not English.

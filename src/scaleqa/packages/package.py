@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from scaleqa.errors import DataError
-from tsim import tokens
+from tsim.toolkit import tokens
 
 STREAM = "stream.jsonl"
 QUERIES = "EVALUATION_QUERIES.jsonl"

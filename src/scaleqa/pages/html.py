@@ -29,7 +29,7 @@ def to_html(page: Page, template: str = "page.html", **values: Any) -> str:
 
 
 def script_json(value: Any) -> Markup:
-    """Writes JSON that may stand inside a script element: nothing in it can end or open one."""
+    """Writes JSON that is safe inside a script element: nothing in it can end or open one."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

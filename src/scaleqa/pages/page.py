@@ -41,7 +41,7 @@ class Drawing:
     Attributes:
         svg: The SVG element, from `scaleqa.pages.drawings`.
         title: What it shows, for those who do not see it.
-        caption: What stands below it.
+        caption: What is written below it.
     """
 
     svg: str

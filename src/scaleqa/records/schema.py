@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tsim import tokens
+from tsim.toolkit import tokens
 
 SPLITS = ("s1", "s2")
 DOMAINS = (

@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from scaleqa.records.load import READINGS, data_dir, load_lines
 from scaleqa.records.schema import Letter, Record, Sequel
-from tsim.index import distinct
-from tsim.rank import names
+from tsim.toolkit import distinct, names
 
 
 class Reading(BaseModel):

@@ -1,6 +1,6 @@
 """What the drill-down shows: every question in brief, some with all that was retrieved.
 
-Texts stand once in a table and everything else points to them: contexts share most of their lines.
+Each text is stored once and everything else points to it: contexts share most of their lines.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ class Texts:
 def choose(groups: Sequence[Group], most: int) -> list[Question]:
     """Chooses questions to show in full: those on which systems disagree, then the rest, evenly.
 
-    The bounds, which are told the truth or nothing, have no say in what is a disagreement.
+    Bounds, which are given the evidence or nothing, do not count.
     """
     split: list[Question] = []
     agreed: list[Question] = []
@@ -199,7 +199,7 @@ def _unit(unit: UnitRow, texts: Texts) -> list[Any]:
 
 
 def _strip(rows: Sequence[Row], palette: dict[str, str]) -> str:
-    """Places in the thread; where rows do not tell its length, as far as anything is known."""
+    """Places in the thread; where rows do not give its length, up to the last known turn."""
     evidence = rows[0].evidence
     shown = {row.run.system: row.detail.shown for row in rows if row.detail}
     seen = max([0, *evidence, *(turn for turns in shown.values() for turn in turns)]) + 1
@@ -213,6 +213,6 @@ def _strip(rows: Sequence[Row], palette: dict[str, str]) -> str:
         tracks,
         length=length,
         divider=thread if thread < length else None,
-        title="Where the evidence stands in the thread and what each system showed",
+        title="Where the evidence is in the thread and what each system showed",
         description=f"Evidence at turns {', '.join(map(str, evidence))} of {thread}.",
     )

@@ -61,7 +61,7 @@ def figures_json(runs: Path) -> dict[str, Any]:
     Where no model answered, nothing is said about answers.
 
     Raises:
-        DataError: There are no rows, or they cannot be told apart.
+        DataError: There are no rows, or a question has two rows of one system.
     """
     groups = group(all_rows(runs, detail=False))
     found: dict[str, Any] = _known(
@@ -82,7 +82,7 @@ def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
         details: Most questions whose contexts are shown in full.
 
     Raises:
-        DataError: There are no rows, or they cannot be told apart.
+        DataError: There are no rows, or a question has two rows of one system.
     """
     groups = group(all_rows(runs, detail=False))
     chosen = choose(groups, details)

@@ -99,7 +99,8 @@ def retrieval_page(
         blocks.append(_against(lines))
     if len(lines[0].groups) > 1:
         blocks.append(_groups(lines, "domain" if dataset == "scaleqa" else "type of question"))
-    blocks.append(Table(title="Kept and taken", columns=KEPT, rows=_kept(lines)))
+    if any(line.figures.kept for line in lines):
+        blocks.append(Table(title="Kept and taken", columns=KEPT, rows=_kept(lines)))
     if any(line.figures.views for line in lines):
         blocks.append(_views(lines, target))
     if beside:

@@ -1,4 +1,4 @@
-"""The sentences of a report: what was run, what it shows, what stands in for what."""
+"""The sentences of a report: what was run, what it shows, what replaces what the paper used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class StandIn:
 
 
 def stand_ins(setting: Setting) -> list[StandIn]:
-    """Tells where something else replaces what the paper used; nothing where it is the same."""
+    """Lists where something else replaces what the paper used; nothing where it is the same."""
     return [*_reader(setting), *_embedder(setting)]
 
 
@@ -46,7 +46,7 @@ def _reader(setting: Setting) -> list[StandIn]:
         return []
     else:
         short = f"{model} instead of {paper.DEFAULT}"
-        long = f"Answers come from {model}, standing in for the paper's {paper.DEFAULT}."
+        long = f"Answers come from {model}, in place of the paper's {paper.DEFAULT}."
     return [StandIn(part="reader", sign="a", short=short, long=long)]
 
 
@@ -55,7 +55,7 @@ def _embedder(setting: Setting) -> list[StandIn]:
     if paper.LARGE in name:
         return []
     short = f"{name} instead of BGE-large"
-    long = f"Embeddings come from {name}, standing in for the paper's BGE-large."
+    long = f"Embeddings come from {name}, in place of the paper's BGE-large."
     return [StandIn(part="embedder", sign="b", short=short, long=long)]
 
 

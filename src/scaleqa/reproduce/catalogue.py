@@ -12,7 +12,7 @@ from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.prompts import prompts
 from scaleqa.reproduce.reproduction import Reproduction
 from scaleqa.reproduce.stress import stress
-from tsim.embed.models import KNOWN
+from tsim.embed import KNOWN_MODELS
 
 RIVALS = ("standard_rag", "hybrid_rrf", "tuned_hybrid", "raptor", "memgpt", "hipporag")
 WHOLE = f"full_context:budget={paper.VISIBLE}"
@@ -80,7 +80,7 @@ _ALL = (
         title="Sensitivity to the embedder",
         about="Recall with each embedding model that is on this machine.",
         systems=("standard_rag", "tsim_official", "tsim"),
-        models=tuple(spec.name for spec in KNOWN),
+        models=tuple(spec.name for spec in KNOWN_MODELS),
         lay_out=retrieval.embedders,
         example="--subset 60 --model all-MiniLM-L6-v2",
     ),

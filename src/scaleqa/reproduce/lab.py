@@ -119,8 +119,8 @@ class Lab:
         """
         wanted = min(filter(None, (self.sources.subset, count)), default=None)
         chosen = self._chosen(wanted, sequels=sequels) if wanted else self.sources.records
-        told = ("" if mix == "blocks" else mix, "sequels" if sequels else "")
-        name = "-".join(str(part) for part in (length(target), *told, wanted or "") if part)
+        parts = ("" if mix == "blocks" else mix, "sequels" if sequels else "")
+        name = "-".join(str(part) for part in (length(target), *parts, wanted or "") if part)
         return self.build(name, target, chosen, mix=mix, sequels=sequels)
 
     def build(

@@ -87,7 +87,7 @@ def late(lab: Lab, table: Reproduction) -> Page:
         notes=(
             *notes(lab, table),
             INTERVAL,
-            "perfect_episodes is told where every dialogue begins and ends.",
+            "perfect_episodes is given the boundaries of every dialogue.",
             *([RESUMING] if resuming else []),
         ),
         drawing=bars(

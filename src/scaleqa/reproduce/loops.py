@@ -68,7 +68,7 @@ def ablation(lab: Lab, table: Reproduction) -> Page:
         return scores if target == paper.TARGET else None
 
     said = (
-        "The paper does not tell the length of L1's windows; five of 256 tokens make the 1,269 it "
+        "The paper does not give the length of L1's windows; five of 256 tokens make the 1,269 it "
         "reports. L2 cuts as L3 does, and searches episodes by one vector each. L4 is our own "
         "method, which the paper does not have.",
         "The paper's figures are those of GPT-4o-mini.",

@@ -27,7 +27,7 @@ class Reproduction:
     Attributes:
         name: What users write.
         title: What readers see.
-        about: What it tells, in a sentence.
+        about: What it shows, in a sentence.
         systems: Names and options of its systems.
         targets: Lengths of its threads.
         answers: Whether a backend answers.
@@ -120,12 +120,12 @@ def page(
 
 
 def answered(lab: Lab) -> bool:
-    """Tells whether a model answers, so that right and wrong answers mean something."""
+    """Returns whether a model answers, so that right and wrong answers mean something."""
     return not lab.sources.backend.stand_in
 
 
 def notes(lab: Lab, table: Reproduction, *, embedder: bool = True) -> list[str]:
-    """Names what stands in for what the paper used."""
+    """Lists what replaces what the paper used."""
     setting = _setting(lab, lab.embedder().identity if embedder else None)
     parts = {"reader"} if table.answers else set()
     parts |= {"embedder"} if embedder else set()

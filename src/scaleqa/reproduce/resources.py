@@ -143,9 +143,9 @@ def cost(lab: Lab, table: Reproduction) -> Page:
         ),
         tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
-            "Every text was embedded anew, none taken from the cache. Times are of this machine: "
+            "Every text was embedded again, none taken from the cache. Times are of this machine: "
             f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}.",
-            "tuned_hybrid keeps a vector a token, in half precision: its megabytes are half of "
+            "tuned_hybrid keeps one vector per token, in half precision: its megabytes are half of "
             "what is shown. raptor builds its tree at the first request, so its ingest looks "
             "cheap.",
             *notes(lab, table),
@@ -183,7 +183,7 @@ def _lengths_possible(
 
 
 def _left_of(used: Sequence[Threads]) -> float:
-    """Where length 0 stands on an axis of doublings: one step before the shortest."""
+    """The place of length 0 on an axis of doublings: one step before the shortest."""
     return min((math.log2(t.target) for t in used if t.target), default=1.0) - 1
 
 

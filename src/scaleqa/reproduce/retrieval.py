@@ -28,7 +28,7 @@ from scaleqa.reproduce.reproduction import (
 )
 from scaleqa.specs import Spec
 from tsim import environment, weights
-from tsim.embed.models import KNOWN
+from tsim.embed import KNOWN_MODELS
 
 RECALL = (
     Column(key="recall_at_5", head="recall@5"),
@@ -73,8 +73,8 @@ def episodes(lab: Lab, table: Reproduction) -> Page:
         tables=[Table(columns=columns, rows=tuple(rows))],
         notes=(
             *notes(lab, table),
-            "perfect_episodes is no memory: it is told where every dialogue begins and ends. It "
-            "bounds what better cuts can give to a search by one vector an episode; a method that "
+            "perfect_episodes is no memory: it is given the boundaries of every dialogue. It "
+            "bounds what better cuts can give to a search by one vector per episode; a method that "
             "searches otherwise may do better.",
             INTERVAL,
         ),
@@ -286,7 +286,7 @@ def _available(models: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]
     cache = environment.cache_dir()
     missing = {
         spec.name: spec.fetch_command
-        for spec in KNOWN
+        for spec in KNOWN_MODELS
         if not weights.model_dir(cache, spec).is_dir()
     }
     here = [model for model in models if model not in missing]

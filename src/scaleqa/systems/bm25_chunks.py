@@ -10,9 +10,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.declaration import SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Asked, Retrieved, Tools, Unit
-from tsim import tokens
-from tsim.index import Postings
-from tsim.vectors import best
+from tsim.toolkit import Postings, best, tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

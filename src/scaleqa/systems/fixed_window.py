@@ -10,7 +10,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.declaration import Budget, SystemDeclaration
 from scaleqa.systems.protocol import Tools
 from scaleqa.systems.windowed import WindowedSystem
-from tsim import tokens
+from tsim.toolkit import tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from pydantic import Field
 from scaleqa.systems.declaration import Budget, Kind, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Asked, Retrieved, Tools, Unit
-from tsim import tokens
+from tsim.toolkit import tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

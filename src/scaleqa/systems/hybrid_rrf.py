@@ -11,9 +11,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.declaration import Budget, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from tsim import tokens
-from tsim.index import DenseIndex, Postings
-from tsim.vectors import best
+from tsim.toolkit import DenseIndex, Postings, best, tokens
 
 RRF = 60
 

@@ -12,8 +12,7 @@ from scaleqa.systems.declaration import Budget, Kind, Sees, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.hybrid_rrf import RRF
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
-from tsim.index import DenseIndex, Postings
-from tsim.vectors import Vector, best
+from tsim.toolkit import DenseIndex, Postings, Vector, best
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scaleqa.errors import DataError
 from tsim import environment
 from tsim.embed import CrossEncoder, Embedder, TokenEncoder, token_encoder
-from tsim.vectors import unit
+from tsim.toolkit import unit
 
 DIGITS = 6
 

@@ -10,8 +10,7 @@ from scaleqa.packages import StreamTurn
 from scaleqa.systems.declaration import SystemDeclaration
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from tsim.index import DenseIndex
-from tsim.vectors import best
+from tsim.toolkit import DenseIndex, best
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

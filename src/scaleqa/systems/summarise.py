@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scaleqa.backends import ChatModel, Message
-from tsim import tokens
-from tsim.index import terms
+from tsim.toolkit import terms, tokens
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 DAMPING = 0.85

@@ -19,9 +19,7 @@ from scaleqa.systems.hybrid_rrf import fuse
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.rerank import open_reranker
 from scaleqa.systems.windows import Window, diversify, fit, grow
-from tsim import tokens
-from tsim.index import DenseIndex, Postings
-from tsim.vectors import best, unit
+from tsim.toolkit import DenseIndex, Postings, best, tokens, unit
 
 HYDE = (
     "Write a short passage, as it might stand in a conversation, that holds the answer to the "

@@ -8,8 +8,7 @@ import numpy as np
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from tsim.index import DenseIndex
-from tsim.vectors import best
+from tsim.toolkit import DenseIndex, best
 
 
 class WindowedSystem(FlatSystem, ABC):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tsim.vectors import Vectors
+from tsim.toolkit import Vectors
 
 # A merged window is at most this many times as long as a single one. Otherwise, in a short thread,
 # the windows of all hits would merge into one.

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from tsim.vectors import Vector, Vectors, unit
+from tsim.toolkit import Vector, Vectors, unit
 
 DIMENSION = 10
 

@@ -27,7 +27,7 @@ from scaleqa.testing.thread import (
     ask,
     exchange,
 )
-from tsim import tokens
+from tsim.toolkit import tokens
 
 ALL = frozenset(range(TURNS))
 # Sizes of the pieces in which the thread is ingested; they add up to its length.

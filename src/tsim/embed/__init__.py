@@ -2,18 +2,24 @@
 
 from tsim.embed.cache import CachedEmbedder
 from tsim.embed.cross import CrossEncoder
+from tsim.embed.models import KNOWN as KNOWN_MODELS
+from tsim.embed.models import find_spec
 from tsim.embed.onnx import OnnxEmbedder
 from tsim.embed.opening import open_embedder
 from tsim.embed.protocol import Embedder, TokenEncoder, token_encoder
 from tsim.embed.remote import RemoteEmbedder
+from tsim.embed.runtime import machine_threads
 
 __all__ = [
+    "KNOWN_MODELS",
     "CachedEmbedder",
     "CrossEncoder",
     "Embedder",
     "OnnxEmbedder",
     "RemoteEmbedder",
     "TokenEncoder",
+    "find_spec",
+    "machine_threads",
     "open_embedder",
     "token_encoder",
 ]

@@ -26,12 +26,12 @@ class Bar:
     """A bar with its interval.
 
     Attributes:
-        label: What it stands for.
+        label: What it shows.
         value: Its length.
         low: Lower end of the interval, if there is one.
         high: Upper end.
         colour: Its colour.
-        mark: Another figure to stand beside it, drawn as a diamond.
+        mark: Another figure for comparison, drawn as a diamond.
     """
 
     label: str

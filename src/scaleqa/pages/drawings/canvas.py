@@ -10,6 +10,7 @@ from html import escape
 
 WIDTH = 480
 LETTER = 7.0  # mean width of a character at the size used
+WIDE_LETTER = 7.9  # the same in the widest fonts that browsers fall back to
 MOST_LABEL = 28
 
 
@@ -62,7 +63,7 @@ def label(text: str, x: float, y: float, size: int = 13) -> str:
 def label_width(labels: Sequence[str]) -> float:
     """The room that the names of rows take."""
     longest = max((min(len(label), MOST_LABEL) for label in labels), default=0)
-    return 14 + LETTER * longest
+    return 14 + WIDE_LETTER * longest
 
 
 def between(low: float | None, high: float | None, form: Callable[[float], str]) -> str:

@@ -20,7 +20,7 @@ from scaleqa.pages.forms import percent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
-    """Parts that stand in a row, each as long as its share."""
+    """Parts in a row, each as long as its share."""
 
     label: str
     parts: tuple[float, ...]

@@ -139,7 +139,7 @@
       box.append(make("h4", {}, "Along the thread: evidence, and the turns each system showed"));
       const holder = make("div");
       holder.innerHTML = question.full.strip;
-      box.append(holder, make("p", { class: "notes" }, "Right of the broken line stand earlier exchanges."));
+      box.append(holder, make("p", { class: "notes" }, "Earlier exchanges are right of the broken line."));
     } else {
       box.append(make("p", { class: "notes" }, "The contexts of this question are not in this file; write the report with a larger --details."));
     }

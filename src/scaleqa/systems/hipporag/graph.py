@@ -10,8 +10,7 @@ from scipy import sparse
 
 from scaleqa.systems.hipporag.facts import Facts
 from tsim.embed import Embedder
-from tsim.index import DenseIndex
-from tsim.vectors import best
+from tsim.toolkit import DenseIndex, best
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]

@@ -13,9 +13,8 @@ from scaleqa.systems.hipporag.openie import Parsed
 from scaleqa.systems.hipporag.options import HippoRagOptions
 from scaleqa.systems.hipporag.prompted import Prompted
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Unit
-from tsim import tokens
 from tsim.embed import Embedder
-from tsim.index import DenseIndex
+from tsim.toolkit import DenseIndex, tokens
 
 
 class HippoRag(FlatSystem):

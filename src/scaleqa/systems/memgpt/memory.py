@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
-from tsim import tokens
 from tsim.embed import Embedder
-from tsim.index import DenseIndex, Postings
-from tsim.vectors import Vector
+from tsim.toolkit import DenseIndex, Postings, Vector, tokens
 
 WARNING = 0.7  # of the room: above it the controller is asked to save what matters
 KEPT = 0.5  # of the queue, when it is flushed

@@ -7,8 +7,7 @@ from typing import Any
 from scaleqa.systems.memgpt.functions import FUNCTIONS, SEARCHES, check
 from scaleqa.systems.memgpt.memory import Memory, Passage, RefusedError, line, words
 from scaleqa.systems.protocol import Unit
-from tsim import tokens
-from tsim.vectors import Vector, best
+from tsim.toolkit import Vector, best, tokens
 
 FOUND = "[found in memory]"
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scaleqa.errors import DataError
-from tsim.vectors import Vectors
+from tsim.toolkit import Vectors
 
 DIMENSIONS = 10
 # Fewer vectors than this are one cluster: ten dimensions cannot be fitted to them.

@@ -14,9 +14,7 @@ from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.raptor.clusters import FEWEST, require_libraries
 from scaleqa.systems.raptor.tree import Node, grow
 from scaleqa.systems.summarise import summarise
-from tsim import tokens
-from tsim.index import DenseIndex
-from tsim.vectors import Vectors, best
+from tsim.toolkit import DenseIndex, Vectors, best, tokens
 
 # The mean length of a summary in RAPTOR's paper.
 SUMMARY = 130

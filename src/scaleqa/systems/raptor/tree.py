@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scaleqa.systems.raptor.clusters import FEWEST, Cluster, soft_clusters
-from tsim import tokens
-from tsim.vectors import Vectors
+from tsim.toolkit import Vectors, tokens
 
 LAYERS = 5
 # Maximum tokens that one summary is made from; longer clusters are clustered again.
