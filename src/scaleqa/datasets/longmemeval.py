@@ -289,7 +289,7 @@ def _first(error: Exception) -> str:
     if isinstance(error, ValidationError):
         one = error.errors()[0]
         place = ".".join(str(part) for part in one["loc"])
-        return f"{place or 'the file'}: {one['msg']} ({error.error_count()} problems in all)"
+        return f"{place or 'the file'}: {one['msg']} ({error.error_count()} problems in total)"
     return str(error)
 
 

@@ -117,7 +117,7 @@ def load_lines(files: Iterable[Traversable], model: type[Line]) -> list[Line]:
     if bad:
         first = bad[0]
         raise DataError(
-            f"{first.source}, line {first.line}: {first.problem} ({len(bad)} bad lines in all); "
+            f"{first.source}, line {first.line}: {first.problem} ({len(bad)} bad lines in total); "
             "run: scaleqa data validate PATH"
         )
     return found

@@ -35,7 +35,7 @@ class HybridRrfOptions:
 
 
 class HybridRrf(FlatSystem):
-    """Reciprocal-rank fusion of two rankings of single turns, with the turns beside each."""
+    """Reciprocal-rank fusion of two rankings of single turns, with the turns next to each."""
 
     def __init__(self, options: HybridRrfOptions, tools: Tools) -> None:
         """Starts empty."""

@@ -108,7 +108,7 @@ def open_reranker(choice: str, embedder: Embedder) -> Reranker | None:
         return MaxSim(encoder)
     if not Path(choice).is_dir():
         raise DataError(
-            f"reranker={choice!r} is no directory; write maxsim, none, or the path of a "
+            f"reranker={choice!r} is not a directory; write maxsim, none, or the path of a "
             "cross-encoder in Hugging Face layout, such as a copy of "
             "cross-encoder/ms-marco-MiniLM-L-6-v2"
         )

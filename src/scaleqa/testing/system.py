@@ -124,17 +124,17 @@ class SystemConformance:
     def test_an_exchange_becomes_part_of_the_thread(self) -> None:
         """It is kept like any two turns, and can be found."""
         pair = exchange(TURNS)
-        with self._fed() as told, self._fed() as watched:
-            for system in (told, watched):
+        with self._fed() as fed, self._fed() as watched:
+            for system in (fed, watched):
                 system.retrieve(ASKED)
-            told.ingest(pair.turns)
+            fed.ingest(pair.turns)
             watched.observe(pair)
             same = ask(pair.turns[0].text)
             found = watched.retrieve(same)
             # A system that sees boundaries knows that an exchange is a dialogue of its own.
             if self.sees is not Sees.BOUNDARIES:
-                assert found == told.retrieve(same)
-                assert watched.account() == told.account()
+                assert found == fed.retrieve(same)
+                assert watched.account() == fed.account()
             assert bool(found.shown & {TURNS, TURNS + 1}) is self.finds_exchanges
 
     def test_truth_and_the_names_of_questions_play_no_part(self) -> None:

@@ -162,11 +162,11 @@ def _by_verb(verb: Token, nodes: Nodes) -> Iterator[Triple]:
 
 
 def _subjects(verb: Token, nodes: Nodes) -> list[str]:
-    told = [child for child in verb.children if child.dep_ == "nsubj"]
+    subjects = [child for child in verb.children if child.dep_ == "nsubj"]
     agents = [child for child in verb.children if child.dep_ == "agent"]
-    told += [child for agent in agents for child in agent.children if child.dep_ == "pobj"]
-    if told:
-        return [name for token in told for name in _group(token, verb, nodes)]
+    subjects += [child for agent in agents for child in agent.children if child.dep_ == "pobj"]
+    if subjects:
+        return [name for token in subjects for name in _group(token, verb, nodes)]
     if verb.dep_ == "acl" and verb.tag_ != "VBN":
         return _group(verb.head, verb, nodes)
     if verb.dep_ in INHERITING and verb.head.pos_ in ("VERB", "AUX"):
