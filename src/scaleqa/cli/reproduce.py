@@ -115,13 +115,13 @@ def _wanted(
 ) -> Reproduction:
     """Replaces the table's own settings by those of the user."""
     if backend and not table.answers:
-        raise DataError(f"{table.name} uses no answer model; leave out --backend")
+        raise DataError(f"{table.name} asks no answer model; leave --backend out")
     if table.name == "main" and not _stand_in(backend or EXTRACTIVE):
         table = replace(table, systems=(*table.systems, WHOLE))
     if target:
         table = replace(table, targets=tuple(parse_target(one) for one in target.split(",")))
     if table.name == "prompts" and len(table.targets) > 1:
-        raise DataError("prompts takes one length; give one --target")
+        raise DataError("prompts is about one length; name one --target")
     if system:
         table = replace(table, systems=tuple(split_specs(system)))
     if model and table.models:
