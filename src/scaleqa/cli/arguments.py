@@ -29,5 +29,5 @@ Price = Annotated[
 ]
 Prompt = Annotated[
     str | None,
-    typer.Option(help="Name of the prompt; answer.v1 with options, free-answer.v1 without."),
+    typer.Option(help="Name of the prompt; by default the one that fits the questions."),
 ]

@@ -43,7 +43,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Validation:
     """What a validation found.
 
     Attributes:
@@ -75,7 +75,7 @@ def validate(
     embedder: Embedder | None = None,
     release: bool = False,
     sequels: Sequence[Sequel] = (),
-) -> Report:
+) -> Validation:
     """Checks records one by one and as a set, and whether sequels fit them.
 
     Args:
@@ -122,7 +122,7 @@ def validate(
         if len(records) >= 100 and p.accuracy > p.limit
     ]
     warnings += _reused_names(records)
-    return Report(
+    return Validation(
         records=len(records),
         sequels=len(sequels),
         critical=critical,
