@@ -162,7 +162,7 @@ def test_a_megabyte_is_kept_exactly(memory):
         ("user", " \n", None, "empty"),
         ("user", "\ud800", None, "surrogate"),
         ("user", None, None, "expected text"),
-        ("user", "x", float("nan"), "no time"),
+        ("user", "x", float("nan"), "is not a time"),
         ("user", "x" * 10_000_001, None, "characters"),
     ],
 )

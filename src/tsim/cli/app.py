@@ -12,7 +12,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Episodic memory for conversations that never end.\n\nExample: tsim add chat.jsonl",
+    help="Episodic memory for endless conversations.\n\nExample: tsim add chat.jsonl",
 )
 for command in (
     turns.add,
