@@ -267,7 +267,7 @@ def test_an_export_can_be_read_into_another_memory_and_exported_to_the_same_byte
         assert exported(memory, tmp_path / "b.jsonl") == first
         assert memory.thread("a").search("rule") == hits
         assert memory.verify().problems == ()
-        with pytest.raises(InputError, match="thread 'a' already"):
+        with pytest.raises(InputError, match="already has thread 'a'"):
             memory.import_(tmp_path / "a.jsonl")
 
 
