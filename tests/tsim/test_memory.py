@@ -297,7 +297,11 @@ def test_a_broken_export_is_refused_whole(tmp_path, tiny_embedder, damage, prese
         (LATE, "UPDATE turn SET vector = zeroblob(128) WHERE key & 4294967295 = 3", "length one"),
         (OFFICIAL, "DELETE FROM episode WHERE key & 4294967295 = 1", "do not match"),
         (LATE, "DELETE FROM episode WHERE key & 4294967295 = 0", "do not match"),
-        (OFFICIAL, "UPDATE cluster SET total = zeroblob(256)", "another centre"),
+        (
+            OFFICIAL,
+            "UPDATE cluster SET total = zeroblob(256)",
+            "centre of cluster 0 does not match its episodes",
+        ),
         (OFFICIAL, "DELETE FROM member", "clusters and closed episodes"),
         (OFFICIAL, "UPDATE episode SET vector = NULL", "closed but has no summary"),
     ],
