@@ -5,7 +5,7 @@ tokens or break ties. These parts are therefore public; the modules that define 
 
 Search
     `DenseIndex`: a growing matrix of vectors, searched exactly.
-    `Postings`: a growing BM25 index, which also computes how many of some words each text has.
+    `Postings`: a growing BM25 index, which also computes how much of some terms each text covers.
     `terms`, `distinct`: the terms of a text as the index uses them, with or without repetitions.
     `names`: the terms that are written as names.
     `best`: the positions of the highest scores, ties by position.

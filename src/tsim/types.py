@@ -195,7 +195,8 @@ class Forgotten:
     Attributes:
         turns: Removed turns.
         episodes: Removed episodes, which had no turns left.
-        rebuilt_episodes: Episodes that lost some of their turns and were summarised again.
+        rebuilt_episodes: Episodes that lost some of their turns; summaries, if the preset makes
+            them, were recomputed.
         rebuilt_clusters: Clusters whose centre and description were recomputed.
         removed_clusters: Clusters that lost their last episode.
         scrubbed: Whether the removed bytes have been erased from the file. False if other readers

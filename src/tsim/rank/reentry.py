@@ -37,7 +37,7 @@ CLUES = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReentrySettings:
-    """Constants.
+    """Constants of re-entry.
 
     Attributes:
         min_continuation: An episode ends where the probability that its topic continues that far

@@ -41,7 +41,7 @@ class SpanSettings:
     Attributes:
         window_turns: Turns in a window.
         rarity_power: Exponent of a term's rarity in its weight.
-        name_factor: Factor by which names weigh more than other words.
+        name_factor: Factor applied to the weight of names.
         lexical_weight: Weight of coverage relative to the cosine, per nat of information in the
             question's words.
         information_power: Exponent of these nats; 0 weights the words of all questions equally.

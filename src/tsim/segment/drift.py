@@ -48,7 +48,7 @@ class DriftRule:
         max_tokens: Length at which an episode ends regardless of similarity.
         recent_turns: Number of newest turns that the next one is compared with.
         user_after_model_bonus: Added to the similarity of a user turn that follows a model turn.
-        min_turns: Minimum number of turns in an episode.
+        min_turns: Minimum number of turns before an episode can end.
     """
 
     min_similarity: float = 0.70
