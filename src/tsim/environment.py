@@ -28,7 +28,7 @@ def default_model() -> str:
 
 
 def offline() -> bool:
-    """Tells whether downloads are forbidden."""
+    """Returns whether downloads are forbidden."""
     return os.environ.get("TSIM_OFFLINE", "") not in ("", "0")
 
 
@@ -43,7 +43,7 @@ def chat_endpoint() -> str:
 
 
 def api_key(variable: str) -> str:
-    """Returns the API key held by an environment variable.
+    """Returns the API key in an environment variable.
 
     Raises:
         InputError: The variable is unset or empty.
@@ -51,7 +51,7 @@ def api_key(variable: str) -> str:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise InputError(
-            f"the environment variable {variable} is empty; it should hold the API key: "
+            f"the environment variable {variable} is empty; set it to the API key: "
             f"export {variable}=…"
         )
     return key
