@@ -1,9 +1,10 @@
-"""The only place that reads environment variables.
+"""The only module that reads environment variables, apart from the command line's own.
 
-TSIM_CACHE     directory for weights and cached embeddings (default: the user's cache directory)
-TSIM_MODEL     default embedding model (default: all-MiniLM-L6-v2)
-TSIM_OFFLINE   "1" forbids every download
-HF_ENDPOINT    base URL of the model hub or a mirror of it
+TSIM_CACHE        directory for weights and cached embeddings (default: the user's cache directory)
+TSIM_MODEL        default embedding model (default: all-MiniLM-L6-v2)
+TSIM_OFFLINE      "1" forbids every download
+TSIM_MEMORY       the memory file of `tsim` commands, instead of --memory
+HF_ENDPOINT       base URL of the model hub or a mirror of it
 OPENAI_API_KEY    key sent to chat and embedding servers over https, unless another is named
 OPENAI_BASE_URL   base URL of chat servers where none is given (default: OpenAI's)
 """

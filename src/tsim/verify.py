@@ -85,7 +85,7 @@ def _turns(state: ThreadState, dimension: int) -> list[str]:
         problems.append(f"vectors of shape {state.turn_vectors.shape}, expected {dimension} wide")
     elif not _all_unit(state.turn_vectors):
         problems.append("a turn's vector does not have length one")
-    if state.turn_ids and state.turn_ids[-1] >= state.counters.turn:
+    if state.turn_ids[-1] >= state.counters.turn:
         problems.append(f"turn {state.turn_ids[-1]} is beyond the next id {state.counters.turn}")
     if state.turn_episodes != sorted(state.turn_episodes):
         problems.append("a turn belongs to an earlier episode than the turn before it")

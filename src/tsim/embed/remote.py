@@ -81,7 +81,7 @@ class RemoteEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Embeds a search query."""
-        row: Vector = self.embed([self._prefix + text])[0]
+        row: Vector = self.embed([self._prefix + require_text(text)])[0]
         return row
 
     def close(self) -> None:

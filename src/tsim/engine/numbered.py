@@ -1,6 +1,5 @@
 """State shared by all engines: turn ids with their episodes, and the next ids."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tsim.state import Counters
@@ -23,7 +22,3 @@ class Numbered:
     def skip_to(self, turn: int) -> None:
         """Skips turn ids: the next turn gets this id."""
         self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
-
-    def holds(self, turns: Sequence[int]) -> bool:
-        """Returns whether the thread has all these turns."""
-        return {*turns} <= {*self._turn_ids}

@@ -103,10 +103,6 @@ class Engine(Protocol):
         """
         ...
 
-    def holds(self, turns: Sequence[int]) -> bool:
-        """Returns whether the thread has all these turns."""
-        ...
-
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns and recomputes the data derived from them."""
         ...
