@@ -43,6 +43,11 @@ def chat_endpoint() -> str:
     return (os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/")
 
 
+def disable_telemetry() -> None:
+    """Keeps ONNX Runtime from reporting to its maker; only works before it is imported."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
 def api_key(variable: str) -> str:
     """Returns the API key in an environment variable.
 

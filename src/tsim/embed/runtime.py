@@ -11,11 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 from tokenizers import Tokenizer
 
+from tsim import environment
 from tsim.embed.bert import OPSET
 from tsim.errors import ModelError
+
+environment.disable_telemetry()
+import onnxruntime  # noqa: E402 - it reads the environment when it is imported
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
