@@ -1,15 +1,16 @@
-"""Every error that `scaleqa` raises on purpose.
+"""The exceptions that `scaleqa` raises.
 
     ScaleqaError
     ├── DataError        records, noise or receipts that cannot be used
-    └── InvalidError     data that was read but breaks its own rules
+    └── InvalidError     data that could be read but fails validation
 
-Messages say what was found, what was expected and what to do; `kind` names the error for programs.
+Each message says what was found, what was expected and what to do. `kind` is a stable name for
+programs.
 """
 
 
 class ScaleqaError(Exception):
-    """Root of all errors raised by `scaleqa`."""
+    """Base class of all errors raised by `scaleqa`."""
 
     kind = "error"
 
@@ -21,6 +22,6 @@ class DataError(ScaleqaError):
 
 
 class InvalidError(ScaleqaError):
-    """Data that was read but breaks its own rules."""
+    """Data that could be read but fails validation."""
 
     kind = "invalid"

@@ -1,6 +1,6 @@
-"""Options of systems and backends: declared as dataclasses, read from what users write.
+"""Options of systems, backends and data sets: declared as dataclasses, parsed from user input.
 
-A class of options is a frozen, keyword-only dataclass; annotations hold bounds and meanings:
+An options class is a frozen, keyword-only dataclass. Annotations hold bounds and descriptions:
 
     k: Annotated[int, Field(ge=1, description="Turns shown.")] = 5
 """
@@ -25,19 +25,19 @@ BOUNDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoOptions:
-    """For what has no options."""
+    """The options class of something that has no options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option as it is listed.
+    """An option as shown in listings.
 
     Attributes:
-        name: What users write.
-        type: `int`, `float`, `str`, or the choices there are.
-        default: Its value where none is written.
-        bounds: Which values are allowed, in words; empty where all are.
-        meaning: What it does.
+        name: The name that users write.
+        type: `int`, `float`, `str`, or the allowed choices.
+        default: The value if none is given.
+        bounds: The allowed range in words; empty if all values are allowed.
+        meaning: What the option does.
     """
 
     name: str
@@ -48,20 +48,20 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """Type and bounds."""
+        """The type and bounds, for messages."""
         return f"{self.type}, {self.bounds}" if self.bounds else self.type
 
 
 def read_options(kind: type[OptionsT], given: Mapping[str, str], *, of: str) -> OptionsT:
-    """Reads options into their class.
+    """Parses options into an instance of their class.
 
     Args:
-        kind: A dataclass, or `dict[str, str]` to take any options as they are.
-        given: What the user wrote.
-        of: Whose options they are, for messages.
+        kind: A dataclass, or `dict[str, str]` to accept any options unchanged.
+        given: The options as the user wrote them.
+        of: What the options belong to, for messages.
 
     Raises:
-        DataError: An option is unknown or has a value that is not allowed.
+        DataError: An option is unknown or its value is not allowed.
     """
     known = {option.name: option for option in list_options(kind)}
     adapter = TypeAdapter(kind)
@@ -85,7 +85,7 @@ def read_options(kind: type[OptionsT], given: Mapping[str, str], *, of: str) -> 
 
 
 def list_options(kind: type[Any]) -> list[Option]:
-    """Lists the options of a class, in the order they are declared."""
+    """Lists the options of a class in declaration order."""
     properties = TypeAdapter(kind).json_schema().get("properties", {})
     return [
         Option(

@@ -1,6 +1,6 @@
-"""What is found by name: entry points of installed packages, and attributes of Python files.
+"""Plugins: entry points of installed packages, and attributes of Python files.
 
-The benchmark's own systems and backends are registered the same way as anybody else's.
+The built-in systems, backends and data sets are registered in the same way as third-party ones.
 """
 
 import difflib
@@ -17,18 +17,18 @@ from scaleqa.errors import DataError
 
 @cache
 def points(group: str) -> dict[str, EntryPoint]:
-    """Returns the entry points of a group by name, sorted."""
+    """Returns the entry points of a group, sorted by name."""
     found = {point.name: point for point in entry_points(group=group)}
     return dict(sorted(found.items()))
 
 
 def load(group: str, name: str, what: str) -> object:
-    """Loads what a name stands for.
+    """Loads a plugin by name.
 
     Args:
-        group: The group of entry points.
-        name: A name in it, or `FILE.py:ATTRIBUTE`.
-        what: What is looked for, for messages: `system`.
+        group: The entry-point group.
+        name: A name in the group, or `FILE.py:ATTRIBUTE`.
+        what: The kind of plugin, for messages, such as `system`.
 
     Raises:
         DataError: There is no such name, file or attribute, or its module fails to import.
@@ -64,7 +64,7 @@ def _from_file(name: str, what: str) -> object:
 
 @cache
 def _module(file: Path) -> ModuleType:
-    """Runs a file as a module, once in a process; dataclasses look their module up by name."""
+    """Imports a file once per process; dataclasses need their module in `sys.modules`."""
     name = f"{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

@@ -1,7 +1,7 @@
-"""What users write to name a system, a backend or a data set: `name:key=value,key=value`.
+"""Specifications of systems, backends and data sets: `name:key=value,key=value`.
 
-Some names are followed by a subject before the options: `gguf:PATH,context=512`. A name may also be
-an attribute of a Python file: `path/to/file.py:make:key=value`.
+Some names take a subject before the options: `gguf:PATH,context=512`. A name can also be an
+attribute of a Python file: `path/to/file.py:make:key=value`.
 """
 
 import re
@@ -15,12 +15,12 @@ IN_FILE = re.compile(r"(?P<name>[^:]+\.py:[^\W\d]\w*)(?::(?P<rest>.*))?", re.DOT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """A name with options, as text.
+    """A name with options, all as text.
 
     Attributes:
         name: A registered name, or `FILE.py:ATTRIBUTE`.
-        subject: What the name is about, such as a model; empty where names take none.
-        options: Values by option, in the order they were written.
+        subject: What follows the name, such as a model; empty if there is none.
+        options: Values by option name, in the order given.
     """
 
     name: str
@@ -29,14 +29,14 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str, *, subject: bool = False) -> "Spec":
-        """Reads a specification.
+        """Parses a specification.
 
         Args:
-            text: What the user wrote.
+            text: The specification.
             subject: Whether a subject comes before the options.
 
         Raises:
-            DataError: There is no name, or something is not `key=value`.
+            DataError: The name is missing, or an option is not `key=value`.
         """
         found = IN_FILE.fullmatch(text)
         if found:
@@ -61,10 +61,10 @@ class Spec:
 
 
 def split_specs(text: str) -> list[str]:
-    """Reads a list: commas between specifications, semicolons between the options of one.
+    """Splits a list: commas separate specifications, semicolons separate options.
 
     Raises:
-        DataError: One of them is malformed.
+        DataError: A specification is malformed.
     """
     return [str(Spec.parse(one.replace(";", ","))) for one in text.split(",") if one.strip()]
 

@@ -179,5 +179,5 @@ def test_a_subset_is_balanced_by_domain_letter_and_split(count):
 )
 def test_targets_are_read(text, tokens_):
     assert parse_target(text) == tokens_
-    with pytest.raises(DataError, match="no length"):
+    with pytest.raises(DataError, match="not a length"):
         parse_target(f"{text}x")

@@ -186,7 +186,7 @@ def test_lengths_are_read_as_they_are_written():
         "unknown length", "evidence only", "2.5k"
     ]  # fmt: skip
     for wrong in ("", "k", "long", "1.5k", "-1"):
-        with pytest.raises(DataError, match="is no length"):
+        with pytest.raises(DataError, match="is not a length"):
             parse_target(wrong)
 
 

@@ -167,7 +167,7 @@ def test_a_draw_is_noted_once_and_cannot_be_repeated_with_other_options(tmp_path
     with pytest.raises(DataError, match="under a new id"):
         draw(frozen, tmp_path / "draws.jsonl")
     assert read_ledger(tmp_path / "draws.jsonl") == [first]
-    with pytest.raises(DataError, match="is no id"):
+    with pytest.raises(DataError, match="is not an id"):
         letter("s3:Finance-001")
 
 
@@ -183,7 +183,7 @@ def test_a_record_without_its_receipt_is_critical():
         assert finding.code == "receipt"
     forged = good.model_copy(update={"letter": other})
     (finding,) = validate([record.model_copy(update={"answer": other})], receipts=[forged]).critical
-    assert "another letter than its lot" in finding.message
+    assert "a different letter from the one drawn" in finding.message
 
 
 def authored(extra: int) -> list[Record]:
@@ -230,7 +230,7 @@ def test_calibration_grades_raw_answers_and_refuses_stale_ones():
     assert (opened.right, closed.right) == (10, 1)
     assert opened.flagged == {"contrived": ["s1:Finance-004"]}
     assert len(closed.wrong) == 9
-    with pytest.raises(DataError, match="read it anew"):
+    with pytest.raises(DataError, match="have it read again"):
         calibrate([make(1, question="Changed since?"), *records[1:]], answers)
 
 

@@ -225,7 +225,7 @@ def test_an_embedder_without_token_vectors_is_told_what_to_do(tmp_path, monkeypa
 
 
 def test_a_reranker_that_is_not_there_is_named():
-    with pytest.raises(DataError, match="'BAAI/bge-reranker-base' is no directory"):
+    with pytest.raises(DataError, match="'BAAI/bge-reranker-base' is not a directory"):
         fed("tuned_hybrid:reranker=BAAI/bge-reranker-base", ["gpu"])
 
 

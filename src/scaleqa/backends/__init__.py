@@ -1,4 +1,4 @@
-"""What answers: a model behind an HTTP API, one on this machine, or no model at all."""
+"""Answer backends: a model behind an HTTP API, a local model, or no model at all."""
 
 from scaleqa.backends.counted import Counted
 from scaleqa.backends.declaration import Access, BackendDeclaration

@@ -1,7 +1,8 @@
-"""Replies that are never asked for twice.
+"""A cache of replies on disk.
 
-The key is all that decides a reply: the backend's identity (model, address, sampling) and the whole
-request. Failures and empty replies are not kept. Several threads and processes may share the file.
+The key is everything that determines a reply: the backend's identity (model, address, sampling) and
+the whole request. Failures and empty replies are not cached. Several threads and processes can
+share the file.
 """
 
 import hashlib
@@ -27,17 +28,17 @@ TABLE = "replies"
 
 
 class CachedBackend:
-    """A backend with a memory on disk."""
+    """A backend whose replies are cached on disk."""
 
     def __init__(self, inner: Backend, path: Path) -> None:
-        """Opens the cache file, creating it if needed."""
+        """Opens the cache file, or creates it."""
         self.identity = inner.identity
         self.stand_in = inner.stand_in
         self._inner = inner
         self._blobs = Blobs(path, TABLE)
 
     def reply(self, request: Request) -> Reply:
-        """Answers one request, from the cache if it was answered before."""
+        """Answers one request, from the cache if possible."""
         key = _key(self.identity, "reply", asdict(request))
         found = _read(self._blobs, key)
         if found is not None:
@@ -48,16 +49,16 @@ class CachedBackend:
         return reply
 
     def close(self) -> None:
-        """Closes the file and the backend."""
+        """Closes the cache file and the backend."""
         self._blobs.close()
         self._inner.close()
 
 
 class CachedChat:
-    """A chat model with a memory on disk."""
+    """A chat model whose replies are cached on disk."""
 
     def __init__(self, inner: ChatModel, path: Path) -> None:
-        """Opens the cache file, creating it if needed."""
+        """Opens the cache file, or creates it."""
         self.identity = inner.identity
         self._inner = inner
         self._blobs = Blobs(path, TABLE)
@@ -69,7 +70,7 @@ class CachedChat:
         *,
         most_tokens: int = MOST_TOKENS,
     ) -> Reply:
-        """Says what comes next, from the cache if it was said before."""
+        """Returns the next message, from the cache if possible."""
         request = {
             "messages": [asdict(message) for message in messages],
             "functions": [asdict(function) for function in functions],
@@ -85,7 +86,7 @@ class CachedChat:
         return reply
 
     def close(self) -> None:
-        """Closes the file and the model."""
+        """Closes the cache file and the model."""
         self._blobs.close()
         self._inner.close()
 

@@ -1,4 +1,4 @@
-"""A chat model that counts how often it is asked."""
+"""A chat model that counts its calls."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from scaleqa.backends.protocol import ChatModel, Function, Message, Reply
 
 
 class Counted:
-    """Passes everything on to another chat model.
+    """Forwards calls to another chat model and counts them.
 
     Attributes:
-        identity: The other one's.
-        calls: Calls so far; whoever reads it may set it back.
+        identity: The identity of the other model.
+        calls: Number of calls so far; may be reset by the caller.
     """
 
     def __init__(self, model: ChatModel) -> None:
@@ -26,9 +26,9 @@ class Counted:
         *,
         most_tokens: int = 300,
     ) -> Reply:
-        """Says what comes next."""
+        """Returns the next message of a chat."""
         self.calls += 1
         return self._model.chat(messages, functions, most_tokens=most_tokens)
 
     def close(self) -> None:
-        """Leaves the other model open: it is not ours."""
+        """Does nothing: the other model belongs to the caller."""

@@ -1,4 +1,4 @@
-"""What a backend says of itself."""
+"""The declaration of a backend."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,10 +18,11 @@ class Access:
     """How backends are reached.
 
     Attributes:
-        key_variable: The environment variable that holds the key. If none is named, it is
-            OPENAI_API_KEY, and only https addresses are sent it.
-        limiter: Shared by all servers asked.
-        cached: Whether replies are kept on disk.
+        key_variable: The environment variable with the API key. By default it is OPENAI_API_KEY,
+        and
+            the key is sent to https addresses only.
+        limiter: A rate limiter, shared by all servers.
+        cached: Whether replies are cached on disk.
     """
 
     key_variable: str | None = None
@@ -34,13 +35,13 @@ class BackendDeclaration(Generic[OptionsT]):
     """One kind of backend.
 
     Attributes:
-        name: What users write; the name of its entry point.
-        summary: What answers, in a line.
-        example: A specification that works.
-        options: The class of its options.
-        make: Opens it from a subject, options and access.
-        subject: What users write after the name, such as `MODEL`; empty where nothing follows.
-        chats: Whether it is a chat model too, which systems may use.
+        name: The name that users write, and the name of its entry point.
+        summary: A one-line description.
+        example: A working specification.
+        options: The options class.
+        make: Opens the backend from a subject, options and access.
+        subject: What users write after the name, such as `MODEL`; empty if nothing follows.
+        chats: Whether it is also a chat model that systems can use.
         stand_in: Whether it answers without a language model.
     """
 
@@ -55,14 +56,14 @@ class BackendDeclaration(Generic[OptionsT]):
 
     @property
     def form(self) -> str:
-        """How it is written, without options."""
+        """How a specification is written, without options."""
         return f"{self.name}:{self.subject}" if self.subject else self.name
 
     def open(self, spec: Spec, access: Access) -> Backend:
         """Opens the backend of a specification.
 
         Raises:
-            DataError: The subject is missing or too much, or an option is wrong.
+            DataError: The subject is missing or not expected, or an option is invalid.
         """
         if bool(spec.subject) is not bool(self.subject):
             raise DataError(f"no backend {str(spec)!r}; write {self.form}, such as {self.example}")
@@ -70,5 +71,5 @@ class BackendDeclaration(Generic[OptionsT]):
         return self.make(spec.subject, options, access)
 
     def list_options(self) -> list[Option]:
-        """Lists its options."""
+        """Lists the options."""
         return list_options(self.options)

@@ -1,9 +1,10 @@
-"""A reader without a model: it matches words, and says so.
+"""A reader without a language model, which only matches words.
 
-It takes the line of the context that shares most with the request, and the option that shares most
-with that line and its neighbours. A question without options is answered with the sentence that
-shares most with it. It shows that the machinery runs; its accuracy says little about a memory,
-since records are written so that matching words does not find the answer.
+It finds the line of the context that shares most words with the request, and the option that shares
+most words with that line and its neighbours. A question without options is answered with the
+sentence that shares most words with it. It exists so that everything can run without a model.
+Records are written so that matching words does not find the answer, so its accuracy is not reported
+anywhere.
 """
 
 import re
@@ -25,14 +26,14 @@ class Extractive:
     stand_in = True
 
     def reply(self, request: Request) -> Reply:
-        """Answers with the best-supported option or sentence; with no support at all, not."""
+        """Answers with the best-supported option or sentence, or with none if nothing matches."""
         lines = [line for line in request.context.splitlines() if terms(line)]
         if request.options:
             return Reply(text=_choice(lines, request.question, request.options))
         return Reply(text=_sentence(lines, request.question))
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing."""
 
 
 def _choice(lines: Sequence[str], question: str, options: Mapping[str, str]) -> str:
@@ -74,7 +75,7 @@ def _make(subject: str, options: NoOptions, access: Access) -> Extractive:
 
 BACKEND = BackendDeclaration(
     name="extractive",
-    summary="No model: it matches words, and shows that everything runs.",
+    summary="No language model: it matches words, to run everything offline.",
     example="extractive",
     options=NoOptions,
     make=_make,

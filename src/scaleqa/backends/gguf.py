@@ -1,12 +1,12 @@
-"""A model on this machine: any GGUF file, through llama.cpp.
+"""Local models: any GGUF file, through llama.cpp.
 
-A small model rambles when it is asked for a letter, so it is not asked: its reply is begun with
-`ANSWER:`, and the letter is the one of the question's options that it thinks most likely to follow.
-A question without options is answered in the model's own words.
+Small models often ramble when asked for a letter. The reply is therefore started with `ANSWER:`,
+and the answer is the option letter that the model considers most likely to come next. A question
+without options is answered in the model's own words.
 
-Each prompt is computed afresh. Going on from what two prompts share would save time, but quantised
-kernels give slightly other numbers for other batches, and a reply would depend on the requests
-before it.
+Every prompt is computed from scratch. Reusing the prefix shared with the previous prompt would save
+time, but quantised kernels give slightly different numbers for different batches, so a reply would
+depend on earlier requests.
 """
 
 import threading
@@ -28,7 +28,7 @@ from tsim.embed import machine_threads
 from tsim.errors import ModelError, RemoteError
 
 PREFIX = "ANSWER:"
-# How many of the most likely tokens are looked at.
+# Number of most likely tokens that are considered.
 LIKELIEST = 100
 CONTEXT = 8192
 
@@ -37,25 +37,27 @@ CONTEXT = 8192
 class GgufOptions:
     """How long prompts and rationales may be."""
 
-    rationale: Annotated[int, Field(ge=0, description="Most tokens of a rationale; 0: none.")] = 0
+    rationale: Annotated[
+        int, Field(ge=0, description="Maximum tokens of a rationale; 0: none.")
+    ] = 0
     context: Annotated[
-        int, Field(ge=1, description="Most tokens of a prompt and what follows it.")
+        int, Field(ge=1, description="Maximum tokens of a prompt and its reply.")
     ] = CONTEXT
 
 
 class Gguf:
-    """Answers with the likeliest letter; chats in text."""
+    """Answers with the most likely letter; chats in text."""
 
     stand_in = False
 
     def __init__(self, name: str, path: Path, options: GgufOptions, *, sha256: str) -> None:
-        """Gets ready; the file is loaded when the first request comes.
+        """Prepares the model; the file is loaded at the first request.
 
         Args:
-            name: What the model is called.
+            name: The name of the model.
             path: The file.
             options: How long prompts and rationales may be.
-            sha256: Of the file.
+            sha256: The hash of the file.
 
         Raises:
             DataError: The runtime is not installed.
@@ -71,7 +73,7 @@ class Gguf:
         self._path = path
         self._rationale = options.rationale
         self._context = options.context
-        # One request at a time: a rationale goes on from its own letter's state.
+        # One request at a time: a rationale continues from the state of its own answer.
         self._lock = threading.Lock()
 
     def reply(self, request: Request) -> Reply:
@@ -117,7 +119,7 @@ class Gguf:
         *,
         most_tokens: int = MOST_TOKENS,
     ) -> Reply:
-        """Says what comes next, greedily.
+        """Returns the next message, decoded greedily.
 
         Raises:
             DataError: Functions were offered; small models do not call them reliably.
@@ -146,7 +148,7 @@ class Gguf:
         params.model.path = str(self._path)
         params.n_ctx = self._context
         params.n_parallel = 1
-        params.cache_ram_mib = 0  # it would keep states of earlier prompts
+        params.cache_ram_mib = 0  # otherwise states of earlier prompts are kept
         params.warmup = False
         params.verbosity = -1
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = machine_threads()
@@ -162,17 +164,17 @@ class Gguf:
         found: dict[str, Any] = self._server.handle_chat_completions(body)
         if "error" in found:
             raise RemoteError(
-                f"gguf:{self._name} failed: {found['error']['message']}; longer prompts are "
-                "allowed by gguf:NAME,context=TOKENS"
+                f"gguf:{self._name} failed: {found['error']['message']}; allow longer "
+                "prompts with gguf:NAME,context=TOKENS"
             )
         return found
 
 
 def choose(likely: Iterable[tuple[str, float]], letters: Iterable[str]) -> str | None:
-    """Returns the likeliest of some letters among tokens and their log-probabilities.
+    """Returns the most likely of some letters, given tokens and their log-probabilities.
 
-    A token counts with or without a space before the letter, the likelier of the two; of equally
-    likely letters the first wins. None if there is no letter at all.
+    A letter counts with or without a space before it, whichever is more likely. Ties are won by the
+    first letter. Returns None if no token is a letter.
     """
     best: dict[str, float] = {}
     known = {*letters}
@@ -194,7 +196,7 @@ def _make(subject: str, options: GgufOptions, access: Access) -> Gguf:
 
 BACKEND = BackendDeclaration(
     name="gguf",
-    summary="A model on this machine, from a GGUF file, by name or path.",
+    summary="A local model from a GGUF file, by name or path.",
     example="gguf:smollm2-135m,context=2048",
     options=GgufOptions,
     make=_make,

@@ -1,4 +1,4 @@
-"""Client-side limits: staying below what a provider allows costs less than being refused."""
+"""Client-side rate limiting."""
 
 import threading
 import time
@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 
 class Limiter:
-    """A bucket of one token: requests start no closer than a minute over `rpm`.
+    """Spaces requests at least 60 / `rpm` seconds apart.
 
-    No burst is allowed, since providers count in windows of their own; retries count too.
+    Bursts are not allowed, because providers count in windows of their own. Retries count too.
     """
 
     def __init__(
@@ -18,7 +18,7 @@ class Limiter:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Starts with the token there."""
+        """Allows the first request immediately."""
         self._interval = 60.0 / rpm
         self._clock = clock
         self._sleep = sleep
@@ -26,7 +26,7 @@ class Limiter:
         self._free = clock()
 
     def wait(self) -> None:
-        """Returns when the caller's turn has come; turns are given in the order of asking."""
+        """Blocks until the next request may start; callers are served in order."""
         with self._lock:
             now = self._clock()
             turn = max(now, self._free)

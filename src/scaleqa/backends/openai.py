@@ -1,4 +1,4 @@
-"""Any server with the OpenAI chat API: OpenAI, Gemini, DeepSeek, Ollama by base URL."""
+"""Servers with the OpenAI chat API, such as OpenAI, Gemini, DeepSeek and Ollama."""
 
 import json
 from collections.abc import Sequence
@@ -45,19 +45,19 @@ class _Usage(BaseModel):
 
 
 class Completion(BaseModel):
-    """What a server with the OpenAI chat API answers, as far as it is read."""
+    """The fields of a chat completion that are used."""
 
     choices: list[_Choice]
     usage: _Usage = _Usage()
 
     @property
     def message(self) -> _Message:
-        """The first choice's message; an empty one if there is no choice."""
+        """The message of the first choice, or an empty one if there are no choices."""
         return self.choices[0].message if self.choices else _Message()
 
     @property
     def reply(self) -> Reply:
-        """The completion as a backend's reply."""
+        """The completion as a `Reply`."""
         return Reply(
             text=self.message.content or "",
             prompt_tokens=self.usage.prompt_tokens,
@@ -66,7 +66,7 @@ class Completion(BaseModel):
 
 
 class OpenAI:
-    """Asks a chat model at temperature zero, patiently."""
+    """A chat model behind an HTTP API, at temperature 0 and with retries."""
 
     stand_in = False
 
@@ -83,9 +83,9 @@ class OpenAI:
 
         Args:
             model: The model's name on that server.
-            base_url: Up to and including `/v1`, or what the provider has in its place.
-            key: Bearer token, where the server wants one.
-            limiter: Waited for before every request, retries included.
+            base_url: The URL up to and including `/v1`, or the provider's equivalent.
+            key: Bearer token, if the server needs one.
+            limiter: Rate limiter for all requests, including retries.
             patience: Timeouts and retries.
         """
         self.identity = f"{model}@{base_url.rstrip('/')}, temperature {TEMPERATURE}"
@@ -107,7 +107,7 @@ class OpenAI:
         *,
         most_tokens: int = MOST_TOKENS,
     ) -> Reply:
-        """Says what comes next."""
+        """Returns the next message of a chat."""
         found = self._complete(chat_body(self._model, messages, functions, most_tokens))
         calls = tuple(self._call(call) for call in found.message.tool_calls or ())
         return Reply(
@@ -144,7 +144,7 @@ class OpenAI:
 
 
 def answer_body(model: str, request: Request) -> dict[str, Any]:
-    """Returns what a server is sent to answer a request."""
+    """Returns the request body for answering a question."""
     messages = [Message(role="user", content=request.prompt)]
     return chat_body(model, messages, (), request.most_tokens)
 
@@ -152,7 +152,7 @@ def answer_body(model: str, request: Request) -> dict[str, Any]:
 def chat_body(
     model: str, messages: Sequence[Message], functions: Sequence[Function], most_tokens: int
 ) -> dict[str, Any]:
-    """Returns what a server is sent to go on with a chat."""
+    """Returns the request body for continuing a chat."""
     body: dict[str, Any] = {
         "model": model,
         "messages": [_message(message) for message in messages],

@@ -1,4 +1,4 @@
-"""What tokens cost. Prices change, so the user names them; there is no table."""
+"""The cost of tokens. Prices change, so users provide them; there is no built-in table."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,22 @@ from scaleqa.errors import DataError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars per million tokens, in and out."""
+    """US dollars per million prompt and completion tokens."""
 
     prompt: float
     completion: float
 
     def of(self, reply: Reply) -> float:
-        """Returns what a reply's tokens cost, whether it was asked for or found in the cache."""
+        """Returns the cost of a reply's tokens, whether or not it came from the cache."""
         dollars = self.prompt * reply.prompt_tokens + self.completion * reply.completion_tokens
         return round(dollars / 1e6, 9)
 
 
 def read_price(text: str) -> Price:
-    """Reads `IN,OUT`, for instance `0.15,0.60`.
+    """Parses `IN,OUT`, for example `0.15,0.60`.
 
     Raises:
-        DataError: It is something else.
+        DataError: The text has another form.
     """
     try:
         prompt, completion = (float(part) for part in text.split(","))

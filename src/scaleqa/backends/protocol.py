@@ -1,4 +1,4 @@
-"""What an answer backend is, and what a chat model is that a system may use itself."""
+"""The protocols of answer backends and of chat models that systems can use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ MOST_TOKENS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A question with what was retrieved for it, and the prompt made of both.
+    """A question, the context retrieved for it, and the prompt built from both.
 
     Attributes:
-        prompt: What a model is sent.
-        context: What was retrieved.
-        question: What was asked.
-        options: The choices by letter; None for a question without choices.
-        most_tokens: How long a reply may be.
+        prompt: The prompt for a model.
+        context: The retrieved context.
+        question: The text of the question.
+        options: The options by letter; None for a question without options.
+        most_tokens: Maximum tokens of the reply.
     """
 
     prompt: str
@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A function that a model wants called."""
+    """A function call requested by a model."""
 
     id: str
     name: str
@@ -37,14 +37,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back from a backend or a chat model.
+    """The reply of a backend or a chat model.
 
     Attributes:
-        text: As it is; empty where the model only calls functions.
-        calls: Functions that the model wants called.
-        prompt_tokens: Tokens the provider counted in, 0 where it does not say.
-        completion_tokens: Tokens the provider counted out.
-        cached: Whether it was answered before and nobody was asked.
+        text: The text; empty if the model only calls functions.
+        calls: Function calls requested by the model.
+        prompt_tokens: Prompt tokens as counted by the provider; 0 if unknown.
+        completion_tokens: Completion tokens as counted by the provider.
+        cached: Whether the reply came from the cache.
     """
 
     text: str
@@ -59,7 +59,7 @@ class Backend(Protocol):
 
     @property
     def identity(self) -> str:
-        """Names model and settings: equal identities may share cached replies."""
+        """Model and settings; backends with equal identities share cached replies."""
         ...
 
     @property
@@ -71,12 +71,12 @@ class Backend(Protocol):
         """Answers one request.
 
         Raises:
-            tsim.errors.RemoteError: The backend failed for good.
+            tsim.errors.RemoteError: The backend failed, after any retries.
         """
         ...
 
     def close(self) -> None:
-        """Lets go of connections."""
+        """Closes connections."""
         ...
 
 
@@ -86,9 +86,9 @@ class Message:
 
     Attributes:
         role: `system`, `user`, `assistant` or `tool`.
-        content: Its text.
-        calls: What an assistant's message wants called.
-        answers: The call that a tool's message answers.
+        content: The text.
+        calls: Function calls requested by an assistant message.
+        answers: The id of the call that a tool message answers.
     """
 
     role: str
@@ -99,7 +99,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """A function a model may call; `parameters` is a JSON schema."""
+    """A function that a model can call; `parameters` is a JSON schema."""
 
     name: str
     description: str
@@ -108,11 +108,11 @@ class Function:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """A language model that a system may use for itself: to summarise, extract, or act."""
+    """A language model that a system can use to summarise, extract or act."""
 
     @property
     def identity(self) -> str:
-        """Names model and settings."""
+        """Model and settings."""
         ...
 
     def chat(
@@ -122,13 +122,13 @@ class ChatModel(Protocol):
         *,
         most_tokens: int = MOST_TOKENS,
     ) -> Reply:
-        """Says what comes next, at temperature zero.
+        """Returns the next message of a chat, at temperature 0.
 
         Raises:
-            tsim.errors.RemoteError: The model failed for good.
+            tsim.errors.RemoteError: The model failed, after any retries.
         """
         ...
 
     def close(self) -> None:
-        """Lets go of connections."""
+        """Closes connections."""
         ...

@@ -1,6 +1,6 @@
-"""Backends by name: the benchmark's own and others' are found the same way.
+"""Finding backends by name, built-in and third-party alike.
 
-The entry-point group `scaleqa.backends` holds a `BackendDeclaration` for each name.
+The entry-point group `scaleqa.backends` has a `BackendDeclaration` for each name.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ PLAIN = Access()
 
 
 def backends() -> list[BackendDeclaration[Any]]:
-    """Returns all registered backends, by name.
+    """Returns all registered backends, ordered by name.
 
     Raises:
         DataError: One of them cannot be loaded.
@@ -28,7 +28,7 @@ def backends() -> list[BackendDeclaration[Any]]:
 
 
 def find_backend(name: str) -> BackendDeclaration[Any]:
-    """Returns the backend of a name.
+    """Returns the backend with the given name.
 
     Raises:
         DataError: There is no such backend, or it cannot be loaded.
@@ -45,7 +45,7 @@ def open_backend(spec: str, access: Access = PLAIN) -> Backend:
     Args:
         spec: `name` or `name:SUBJECT`, with optional `,key=value`: `extractive`,
             `openai:MODEL@BASE_URL`, `gguf:PATH,context=512`.
-        access: Key, limits, cache.
+        access: API key, rate limit and caching.
 
     Raises:
         DataError: There is no such backend.
@@ -58,7 +58,7 @@ def open_backend(spec: str, access: Access = PLAIN) -> Backend:
 
 
 def open_chat(spec: str, access: Access = PLAIN) -> ChatModel:
-    """Opens a chat model that systems may use themselves, written as a backend is.
+    """Opens a chat model that systems can use; it is specified like a backend.
 
     Raises:
         DataError: There is no such backend, or it cannot chat.

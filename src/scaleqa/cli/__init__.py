@@ -1,1 +1,1 @@
-"""The command line of scaleqa."""
+"""The command line interface of scaleqa."""

@@ -1,4 +1,4 @@
-"""`scaleqa`: one file per noun, gathered here."""
+"""The `scaleqa` command; each subcommand has a file of its own."""
 
 import typer
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="A benchmark of memory for endless conversations.\n\nExample: scaleqa quickstart",
+    help="A benchmark for the memory of long conversations.\n\nExample: scaleqa quickstart",
 )
 app.command()(quickstart.quickstart)
 app.command()(build.build)
@@ -45,7 +45,7 @@ app.add_typer(reproduce.app, name="reproduce")
 
 @app.callback()
 def _root() -> None:
-    """Keeps single commands addressed by name."""
+    """Makes typer treat every command as a subcommand."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 from typing import Annotated
 
@@ -13,20 +13,20 @@ Threads = Annotated[
 ]
 Systems = Annotated[
     str,
-    typer.Option("--system", help="Comma-separated systems; options as name:key=value;key=value."),
+    typer.Option(
+        "--system", help="Comma-separated systems, with options as name:key=value;key=value."
+    ),
 ]
 EmbeddingModel = Annotated[str | None, typer.Option("--model", help="Embedding model.")]
 Assist = Annotated[
     str | None,
-    typer.Option(help="A chat model for systems that use one: openai:MODEL or gguf:NAME."),
+    typer.Option(help="Chat model for systems that use one, such as openai:MODEL or gguf:NAME."),
 ]
 JudgeModel = Annotated[
     str | None,
-    typer.Option("--judge", help="A chat model that grades free answers, written as --assist is."),
+    typer.Option("--judge", help="Chat model that grades free-text answers, such as openai:MODEL."),
 ]
-Price = Annotated[
-    str | None, typer.Option(help="IN,OUT: US dollars per million tokens, for the costs.")
-]
+Price = Annotated[str | None, typer.Option(help="IN,OUT: price in US dollars per million tokens.")]
 Prompt = Annotated[
     str | None,
     typer.Option(help="Name of the prompt; by default the one that fits the questions."),

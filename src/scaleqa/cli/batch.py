@@ -1,4 +1,4 @@
-"""`scaleqa batch`: answers by a provider's batch API."""
+"""`scaleqa batch`: answers through a provider's batch API."""
 
 from contextlib import ExitStack, closing
 from dataclasses import asdict
@@ -25,14 +25,16 @@ from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
-app = typer.Typer(no_args_is_help=True, help="Answers by batch, without write-back.")
+app = typer.Typer(
+    no_args_is_help=True, help="Answer questions through OpenAI's batch API, without write-back."
+)
 
 
 @app.command("export")
 def export(
     threads: Threads,
-    out: Annotated[Path, typer.Option(help="The file of requests to write.")],
-    answer_model: Annotated[str, typer.Option(help="The provider's name of the answer model.")],
+    out: Annotated[Path, typer.Option(help="File for the requests.")],
+    answer_model: Annotated[str, typer.Option(help="Answer model, as the provider names it.")],
     system: Systems = "tsim,standard_rag",
     prompt: Prompt = None,
     model: EmbeddingModel = None,
@@ -59,21 +61,23 @@ def export(
     if as_json:
         print_json({"path": str(out), "requests": count})
     else:
-        print(f"Wrote {count} requests to {out}; keep the file beside it for the import.")
+        print(
+            f"Wrote {count} requests to {out}; keep the .rows.jsonl file next to it for the import."
+        )
 
 
 @app.command("import")
 def import_(
-    prompts: Annotated[Path, typer.Argument(help="The file that was exported.")],
-    answers: Annotated[list[Path], typer.Argument(help="What the provider gave back.")],
+    prompts: Annotated[Path, typer.Argument(help="File written by scaleqa batch export.")],
+    answers: Annotated[list[Path], typer.Argument(help="Output files of the provider.")],
     out: Annotated[Path, typer.Option(help="Directory for the rows.")],
-    partial: Annotated[bool, typer.Option(help="Leave out what has no answer.")] = False,
+    partial: Annotated[bool, typer.Option(help="Leave out requests without an answer.")] = False,
     price: Price = None,
     model: EmbeddingModel = None,
     judge: JudgeModel = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make rows of exported requests and their answers.
+    """Make rows from exported requests and their answers.
 
     Example: scaleqa batch import batch/prompts.jsonl batch/output.jsonl --out runs/batch
     """

@@ -1,4 +1,4 @@
-"""`scaleqa build`: threads with questions, as files."""
+"""`scaleqa build`: write threads with questions to files."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,41 +12,46 @@ from scaleqa.pages.table import listing
 from scaleqa.pages.terminal import print_tables
 from tsim.cli.shell import AsJson, print_json
 
-# Beyond this many packages, commands print their sums alone.
+# With more packages than this, only their number is printed.
 MOST = 20
 
 
 def build(
-    out: Annotated[Path, typer.Option(help="Directory to write the packages to.")],
-    target: Annotated[str, typer.Option(help="Tokens: 0, 16k, 128k, 1M or any number.")] = "128k",
+    out: Annotated[Path, typer.Option(help="Directory for the packages.")],
+    target: Annotated[
+        str, typer.Option(help="Tokens per thread: 0, 16k, 128k, 1M or any number.")
+    ] = "128k",
     records: Annotated[
-        Path | None, typer.Option(help="Records of your own, instead of ours.")
+        Path | None,
+        typer.Option(help="File or directory of records to use instead of the built-in ones."),
     ] = None,
-    split: Annotated[str | None, typer.Option(help="Only this split.")] = None,
-    noise: Annotated[Path | None, typer.Option(help="A noise file, instead of our pool.")] = None,
-    noise_format: Annotated[str, typer.Option(help="Its format.")] = "authored",
+    split: Annotated[str | None, typer.Option(help="Use only this split.")] = None,
+    noise: Annotated[
+        Path | None, typer.Option(help="Noise file to use instead of the built-in pool.")
+    ] = None,
+    noise_format: Annotated[str, typer.Option(help="Format of the noise file.")] = "authored",
     subset: Annotated[
-        int | None, typer.Option(min=1, help="A stratified subset of this many records.")
+        int | None, typer.Option(min=1, help="Size of a stratified subset of the records.")
     ] = None,
-    subset_seed: Annotated[int, typer.Option(help="Draws the subset.")] = 11,
-    noise_seed: Annotated[int, typer.Option(help="Orders the noise.")] = 13,
-    mix_seed: Annotated[int, typer.Option(help="Orders the thread.")] = 17,
-    truth_cap: Annotated[
-        float, typer.Option(help="Share of a thread that records may take.")
-    ] = 0.82,
+    subset_seed: Annotated[int, typer.Option(help="Seed for the subset.")] = 11,
+    noise_seed: Annotated[int, typer.Option(help="Seed for the order of the noise.")] = 13,
+    mix_seed: Annotated[int, typer.Option(help="Seed for the order of the thread.")] = 17,
+    truth_cap: Annotated[float, typer.Option(help="Largest share of a thread for records.")] = 0.82,
     mix: Annotated[
         Literal["blocks", "braid"], typer.Option(help="Whole dialogues, or interleaved turns.")
     ] = "blocks",
     sequels: Annotated[
-        bool, typer.Option("--sequels", help="Let some topics resume later and change.")
+        bool, typer.Option("--sequels", help="Add sequels, which change some answers.")
     ] = False,
     dataset: Annotated[
         str | None,
-        typer.Option(help="Another data set, as name:key=value; the other options are ours."),
+        typer.Option(
+            help="Another data set, as name:key=value; all options above but --out are ignored."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build threads of a target length, the same bytes every time.
+    """Build threads of a target length; the result is deterministic.
 
     Example: scaleqa build --target 128k --out packages/128k
     """

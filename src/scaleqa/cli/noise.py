@@ -32,13 +32,15 @@ def formats(as_json: AsJson = False) -> None:
 
 @app.command()
 def report(
-    path: Annotated[Path | None, typer.Argument(help="A corpus file; ours if left out.")] = None,
-    form: Annotated[str, typer.Option("--format", help="Its format.")] = "authored",
-    sha256: Annotated[str | None, typer.Option(help="The hash it must have.")] = None,
+    path: Annotated[
+        Path | None, typer.Argument(help="A corpus file; the built-in pool by default.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="Format of the file.")] = "authored",
+    sha256: Annotated[str | None, typer.Option(help="Expected hash of the file.")] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first malformed item.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read a pool and tell what was kept, what was dropped and why.
+    """Read a pool and report what was kept, what was dropped and why.
 
     Example: scaleqa noise report wildchat.jsonl --format wildchat
     """
@@ -58,7 +60,7 @@ def report(
 
 @app.command()
 def validate(as_json: AsJson = False) -> None:
-    """Check that no dialogue of our pool names what a record's question names.
+    """Check that no dialogue of the built-in pool mentions a name from a question.
 
     Example: scaleqa noise validate
     """
@@ -69,7 +71,7 @@ def validate(as_json: AsJson = False) -> None:
         for name, dialogues in found.items():
             print(f"{name}: {', '.join(dialogues)}")
     if found:
-        message = f"{len(found)} names of records stand in the noise pool"
+        message = f"{len(found)} names from questions occur in the noise pool"
         raise failed(InvalidError(message), as_json=as_json)
     if not as_json:
-        print("no dialogue names what a record's question names")
+        print("no dialogue mentions a name from a question")

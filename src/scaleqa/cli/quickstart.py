@@ -33,11 +33,13 @@ DATASET = "scaleqa:target=16k,subset=80"
 def quickstart(
     out: Annotated[
         Path,
-        typer.Option(help="Directory for thread, rows and report; a repeat goes on there."),
+        typer.Option(
+            help="Directory for thread, rows and report; an interrupted run continues there."
+        ),
     ] = Path("runs/quickstart"),
     as_json: AsJson = False,
 ) -> None:
-    """Build a small thread, run seven systems on it in the closed loop, write a report; no model.
+    """Build a small thread, run seven systems on it and write a report, without a model.
 
     Example: scaleqa quickstart
     """

@@ -1,4 +1,4 @@
-"""`scaleqa report`: rows as one HTML page."""
+"""`scaleqa report`: write rows as one HTML page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,14 +10,17 @@ from tsim.cli.shell import AsJson, print_json
 
 
 def report(
-    runs: Annotated[Path, typer.Argument(help="Directory of rows, as scaleqa run wrote them.")],
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    runs: Annotated[
+        Path, typer.Argument(help="Directory of rows from scaleqa run or scaleqa retrieve.")
+    ],
+    out: Annotated[Path, typer.Option(help="File for the page.")] = Path("report.html"),
     details: Annotated[
-        int, typer.Option(min=0, help="Most questions to show with their whole contexts.")
+        int,
+        typer.Option(min=0, help="Maximum number of questions shown with their whole contexts."),
     ] = 200,
     as_json: AsJson = False,
 ) -> None:
-    """Write a page with all tables, figures and questions; with --json print the figures instead.
+    """Write a page with all tables, figures and questions, or print the figures with --json.
 
     Example: scaleqa report runs/first --out report.html
     """

@@ -1,4 +1,4 @@
-"""`scaleqa reproduce`: every table of the paper, one command each."""
+"""`scaleqa reproduce`: one command per table."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,8 +23,8 @@ from tsim.cli.shell import AsJson, print_json, progress_bar
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Tables of the paper, ours beside the paper's. A stopped run goes on; what is in --out is "
-    "reused.\n\nExample: scaleqa reproduce episodes --subset 60",
+    help="Reproduce the tables of the paper, next to its own figures. Results in --out are reused, "
+    "so an interrupted run continues.\n\nExample: scaleqa reproduce episodes --subset 60",
 )
 EXTRACTIVE = "extractive"
 
@@ -32,38 +32,46 @@ EXTRACTIVE = "extractive"
 def make(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option(help="Directory for packages, results, the page and its drawing.")
+        Path, typer.Option(help="Directory for packages, results, the page and its figure.")
     ] = Path("runs/reproduce"),
     subset: Annotated[
-        int | None, typer.Option(min=1, help="A stratified subset of this many questions.")
+        int | None, typer.Option(min=1, help="Size of a stratified subset of the questions.")
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(help="Lengths instead of the table's, such as 32k,128k."),
+        typer.Option(help="Lengths to use instead of the table's, such as 32k,128k."),
     ] = None,
     system: Annotated[
-        str | None, typer.Option(help="Systems instead of the table's, such as tsim,standard_rag.")
+        str | None,
+        typer.Option(help="Systems to use instead of the table's, such as tsim,standard_rag."),
     ] = None,
     backend: Annotated[
-        str | None, typer.Option(help="extractive, openai:MODEL[@BASE_URL], or gguf:NAME_OR_PATH.")
+        str | None,
+        typer.Option(help="extractive, openai:MODEL, openai:MODEL@BASE_URL or gguf:NAME_OR_PATH."),
     ] = None,
     assist: Assist = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Embedding model; for embedders several: A,B."),
+        typer.Option(help="Embedding model; the embedders table takes several: A,B."),
     ] = None,
     records: Annotated[
-        Path | None, typer.Option(help="Records of your own, instead of ours.")
+        Path | None,
+        typer.Option(help="File or directory of records to use instead of the built-in ones."),
     ] = None,
-    noise: Annotated[Path | None, typer.Option(help="A noise file, instead of our pool.")] = None,
-    noise_format: Annotated[str, typer.Option(help="Its format.")] = "authored",
-    rpm: Annotated[float | None, typer.Option(min=0.01, help="Most requests per minute.")] = None,
+    noise: Annotated[
+        Path | None, typer.Option(help="Noise file to use instead of the built-in pool.")
+    ] = None,
+    noise_format: Annotated[str, typer.Option(help="Format of the noise file.")] = "authored",
+    rpm: Annotated[
+        float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
+    ] = None,
     key_env: Annotated[
-        str | None, typer.Option(help="The variable that holds the key, if not OPENAI_API_KEY.")
+        str | None,
+        typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make one table."""
+    """Reproduce one table."""
     table = _wanted(TABLES[str(context.info_name)], target, system, backend, model)
     access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None)
     answering = open_backend(backend or EXTRACTIVE, access)
@@ -105,15 +113,15 @@ def _wanted(
     backend: str | None,
     model: str | None,
 ) -> Reproduction:
-    """Puts what a user names in place of what the table has."""
+    """Replaces the table's own settings by those of the user."""
     if backend and not table.answers:
-        raise DataError(f"{table.name} asks no answer model; leave --backend out")
+        raise DataError(f"{table.name} uses no answer model; leave out --backend")
     if table.name == "main" and not _stand_in(backend or EXTRACTIVE):
         table = replace(table, systems=(*table.systems, WHOLE))
     if target:
         table = replace(table, targets=tuple(parse_target(one) for one in target.split(",")))
     if table.name == "prompts" and len(table.targets) > 1:
-        raise DataError("prompts is about one length; name one --target")
+        raise DataError("prompts takes one length; give one --target")
     if system:
         table = replace(table, systems=tuple(split_specs(system)))
     if model and table.models:
@@ -137,4 +145,4 @@ def _show(table: Reproduction, page: Page, files: dict[str, Path], *, machine: b
         print_json({"name": table.name, **to_json(page), "files": named})
         return
     print_tables(*(replace(one, title=one.title or page.title) for one in page.tables))
-    print(f"written to {files['table']} and {files['page']}, with the drawing {files['figure']}")
+    print(f"wrote {files['table']}, {files['page']} and {files['figure']}")

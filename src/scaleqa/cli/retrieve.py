@@ -1,4 +1,4 @@
-"""`scaleqa retrieve`: retrieval without a reader."""
+"""`scaleqa retrieve`: retrieval without an answer model."""
 
 import shlex
 import sys
@@ -28,24 +28,26 @@ def retrieve(
     system: Systems = "tsim,tsim_official,standard_rag,hybrid_rrf,fixed_window",
     budget: Annotated[
         int | None,
-        typer.Option(min=1, help="Context tokens, for systems that can be held to a number."),
+        typer.Option(min=1, help="Tokens of the context, for systems that can be limited."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Directory for the rows; a stopped run continues there."),
+        typer.Option(help="Directory for the rows; an interrupted run continues there."),
     ] = None,
     contexts: Annotated[
         bool, typer.Option(help="Keep contexts and units in the rows, for scaleqa report.")
     ] = True,
-    table: Annotated[Path | None, typer.Option(help="Write the tables here, as Markdown.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Packages run at once.")] = 1,
+    table: Annotated[
+        Path | None, typer.Option(help="Write the tables to this file, as Markdown.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Number of packages run in parallel.")] = 1,
     model: EmbeddingModel = None,
     assist: Assist = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask every question; report whether the evidence is retrieved, and in how many tokens.
+    """Ask every question and report whether the evidence is retrieved, and in how many tokens.
 
-    Times are without the embedding of texts, which is cached and shared by all systems. `scaleqa
+    Times exclude the embedding of texts, which is cached and shared by all systems. `scaleqa
     reproduce cost` measures everything with a cold cache.
 
     Example: scaleqa retrieve scaleqa:target=16k,subset=80 --system tsim,fixed_window:size=256
@@ -74,6 +76,6 @@ def retrieve(
 
 
 def _command() -> str:
-    """Returns the command as it was typed, with absolute paths by their names alone."""
+    """Returns the command line, with absolute paths reduced to their names."""
     words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
     return shlex.join(["scaleqa", *words])

@@ -37,23 +37,29 @@ FOUR, CHOICE, FREE = "answer.v1", "choice.v1", "free-answer.v1"
 def run(
     threads: Threads,
     out: Annotated[
-        Path, typer.Option(help="Directory for the rows; a stopped run continues there.")
+        Path, typer.Option(help="Directory for the rows; an interrupted run continues there.")
     ],
     system: Systems = "tsim,standard_rag",
     backend: Annotated[
-        str, typer.Option(help="extractive, openai:MODEL[@BASE_URL], or gguf:NAME_OR_PATH.")
+        str,
+        typer.Option(help="extractive, openai:MODEL, openai:MODEL@BASE_URL or gguf:NAME_OR_PATH."),
     ] = "extractive",
     prompt: Prompt = None,
-    writeback: Annotated[bool, typer.Option(help="Exchanges become part of the thread.")] = True,
-    workers: Annotated[int, typer.Option(min=1, help="Packages run at once.")] = 1,
+    writeback: Annotated[
+        bool, typer.Option(help="Add each question and its answer to the thread.")
+    ] = True,
+    workers: Annotated[int, typer.Option(min=1, help="Number of packages run in parallel.")] = 1,
     model: EmbeddingModel = None,
     assist: Assist = None,
     judge: JudgeModel = None,
-    cache: Annotated[bool, typer.Option(help="Keep replies and use kept ones.")] = True,
-    rpm: Annotated[float | None, typer.Option(min=0.01, help="Most requests per minute.")] = None,
+    cache: Annotated[bool, typer.Option(help="Cache replies on disk.")] = True,
+    rpm: Annotated[
+        float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
+    ] = None,
     price: Price = None,
     key_env: Annotated[
-        str | None, typer.Option(help="The variable that holds the key, if not OPENAI_API_KEY.")
+        str | None,
+        typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -90,13 +96,13 @@ def run(
 
 def compare(
     rows: Annotated[
-        Path, typer.Argument(help="Directory of rows, of scaleqa run or scaleqa retrieve.")
+        Path, typer.Argument(help="Directory of rows from scaleqa run or scaleqa retrieve.")
     ],
-    first: Annotated[str, typer.Argument(help="A system.")],
-    second: Annotated[str, typer.Argument(help="Another one.")],
+    first: Annotated[str, typer.Argument(help="First system.")],
+    second: Annotated[str, typer.Argument(help="Second system.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compare two systems on the questions both were asked: paired differences with intervals.
+    """Compare two systems on the questions that both were asked, with paired intervals.
 
     Example: scaleqa compare runs/first tsim standard_rag
     """
@@ -117,10 +123,10 @@ def chosen_template(prompt: str | None, packages: list[Package]) -> Template:
 
 
 def print_scores(results: dict[str, Scores], out: Path) -> None:
-    """Prints the scores of some runs, what they cost, and where the rows are."""
+    """Prints the scores and costs of runs, and where the rows are."""
     print_tables(scores_table(results))
     if any(scores.answers and scores.answers.prompt_tokens for scores in results.values()):
         print_tables(costs_table(results))
     if not all(scores.answers for scores in results.values()):
-        print("No language model answered, so there is no accuracy; name one with --backend.")
+        print("No language model answered, so there is no accuracy; choose one with --backend.")
     print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")

@@ -1,4 +1,4 @@
-"""`scaleqa systems` and `scaleqa backends`: what there is, and what can be set."""
+"""`scaleqa systems` and `scaleqa backends`: list them and their options."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,7 +27,7 @@ def systems(
     """List the systems under test, or the options of one.
 
     Sees: the part of the truth that a system is given.
-    Budget: the option that holds its context to a length.
+    Budget: the option that limits its context.
 
     Example: scaleqa systems tuned_hybrid
     """
@@ -38,7 +38,7 @@ def systems(
     rows = [_system(one) for one in all_systems()]
     _list(rows, ("name", "summary", "kind", "sees", "budget"), as_json=as_json)
     if not as_json:
-        print("options of one: scaleqa systems NAME")
+        print("To list the options of a system: scaleqa systems NAME")
 
 
 def backends(
@@ -47,8 +47,8 @@ def backends(
 ) -> None:
     """List the backends that answer questions, or the options of one.
 
-    Chats: whether it also serves as --assist.
-    Stand-in: it answers without a language model.
+    Chats: whether it can be used for --assist and --judge.
+    Stand-in: whether it answers without a language model.
 
     Example: scaleqa backends gguf
     """
@@ -108,8 +108,8 @@ def _show(row: dict[str, Any], options: Sequence[Option], *, as_json: bool) -> N
     headings = (Column("option", no_wrap=True), "type", "default", "allowed", "meaning")
     table = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False)
     for option in options:
-        told = (option.name, option.type, option.default, option.bounds, option.meaning)
-        table.add_row(*map(_cell, told))
+        cells = (option.name, option.type, option.default, option.bounds, option.meaning)
+        table.add_row(*map(_cell, cells))
     Console().print(table)
 
 

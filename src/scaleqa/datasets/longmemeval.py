@@ -1,8 +1,8 @@
-"""LongMemEval as flat threads: one a question, with the turns that hold its evidence.
+"""LongMemEval as flat threads: one per question, with its evidence turns.
 
-Two published forms are read. The S and M forms have a history a question, which is used as it is.
-The oracle form has the sessions with the evidence alone; a history is compiled around them from
-the sessions of the other questions. Either way a system sees turns, never where a session ends.
+Two published forms are supported. The S and M forms have a history per question, which is used
+unchanged. The oracle form has only the sessions with the evidence; a history is compiled by adding
+sessions of other questions. In both cases a system sees turns, but no session boundaries.
 """
 
 import gzip
@@ -21,7 +21,7 @@ from scaleqa.lengths import parse_target
 from scaleqa.packages import Block, Package, Question, StreamTurn
 from tsim.toolkit import tokens
 
-# How the release marks a question that its history does not answer.
+# Suffix of questions that cannot be answered from their history.
 ABSTENTION = "_abs"
 NAME = "longmemeval"
 GZIP = b"\x1f\x8b"
@@ -38,7 +38,7 @@ class PublishedTurn(BaseModel):
 
 
 class PublishedQuestion(BaseModel):
-    """A question as published, as far as it is used."""
+    """The fields of a published question that are used."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,7 +64,7 @@ class PublishedQuestion(BaseModel):
 
     @property
     def marked(self) -> bool:
-        """Whether some turn is marked as evidence."""
+        """Whether any turn is marked as evidence."""
         return any(turn.has_answer for session in self.haystack_sessions for turn in session)
 
 
@@ -73,9 +73,9 @@ class Release:
     """A file of questions.
 
     Attributes:
-        questions: All of them.
-        sha256: Of the JSON, unpacked.
-        oracle: Whether histories hold the sessions with the evidence and nothing else.
+        questions: All questions.
+        sha256: Hash of the uncompressed JSON.
+        oracle: Whether histories contain only the sessions with the evidence.
     """
 
     questions: tuple[PublishedQuestion, ...]
@@ -85,12 +85,12 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The questions that recall of evidence can be measured on.
+    """The questions for which recall of evidence can be measured.
 
     Attributes:
-        questions: Those, in the order of the file.
-        abstentions: Left out, since the history is not to answer them.
-        unmarked: Left out, since no turn is marked.
+        questions: The questions, in file order.
+        abstentions: Number left out because their history does not answer them.
+        unmarked: Number left out because no turn is marked as evidence.
     """
 
     questions: tuple[PublishedQuestion, ...]
@@ -102,10 +102,10 @@ Session: TypeAlias = Sequence[PublishedTurn]
 
 
 def load_release(path: Path) -> Release:
-    """Reads a file in its published form, plain or gzipped.
+    """Reads a file in its published format, plain or gzipped.
 
     Raises:
-        DataError: It is not there, or is something else.
+        DataError: The file is missing or has another format.
     """
     try:
         content = path.read_bytes()
@@ -129,7 +129,7 @@ def load_release(path: Path) -> Release:
 
 
 def choose(questions: Sequence[PublishedQuestion], count: int | None, seed: int) -> Chosen:
-    """Leaves out what cannot be measured, and draws `count` of the rest where it is given.
+    """Drops questions that cannot be measured, and draws `count` of the rest if given.
 
     Raises:
         DataError: Nothing is left.
@@ -156,14 +156,14 @@ def choose(questions: Sequence[PublishedQuestion], count: int | None, seed: int)
 def compile_threads(
     release: Release, questions: Iterable[PublishedQuestion], *, target: int, seed: int
 ) -> list[Package]:
-    """Makes a thread of each question.
+    """Builds a thread for each question.
 
     Args:
-        release: The file, from which other sessions come.
-        questions: Those wanted.
-        target: Tokens that a history compiled from the oracle form has at most, unless its own
-            sessions have more. Published histories stay as they are.
-        seed: Draws and places the other sessions.
+        release: The file, which provides the other sessions.
+        questions: The questions to use.
+        target: Maximum tokens of a history compiled from the oracle form, unless the question's own
+            sessions have more. Published histories are used unchanged.
+        seed: Seed for choosing and placing the other sessions.
 
     Raises:
         DataError: There are too few other sessions for the target.
@@ -191,7 +191,7 @@ def compile_threads(
 def _compiled(
     question: PublishedQuestion, pool: Mapping[str, tuple[str, Session]], target: int, seed: int
 ) -> list[tuple[str, Session]]:
-    """Spreads a question's sessions, in the order of their dates, among those of others."""
+    """Places a question's sessions, in date order, among sessions of other questions."""
     rng = random.Random(f"{seed}:{question.question_id}")
     named = zip(question.haystack_session_ids, question.haystack_sessions, strict=True)
     dated = zip(question.haystack_dates, named, strict=True)
@@ -218,7 +218,7 @@ def _compiled(
 
 
 def _pool(questions: Iterable[PublishedQuestion]) -> dict[str, tuple[str, Session]]:
-    """Returns every session once, whatever ids it has, in the order of ids."""
+    """Returns every session once, even if it has several ids, ordered by id."""
     named = (
         (name, session)
         for question in questions
@@ -272,7 +272,7 @@ def _package(
 
 
 def _fingerprint(session: Session) -> str:
-    """Names a session by what is said: some are published under two ids."""
+    """Hashes the content of a session, because some are published under two ids."""
     said = "\x00".join(f"{turn.role}\x01{turn.content}" for turn in session)
     return hashlib.sha256(said.encode()).hexdigest()
 
@@ -289,22 +289,22 @@ def _first(error: Exception) -> str:
     if isinstance(error, ValidationError):
         one = error.errors()[0]
         place = ".".join(str(part) for part in one["loc"])
-        return f"{place or 'the file'}: {one['msg']} ({error.error_count()} problems in all)"
+        return f"{place or 'the file'}: {one['msg']} ({error.error_count()} problems in total)"
     return str(error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongMemEvalOptions:
-    """Which questions, and how histories are compiled."""
+    """Which questions are used, and how histories are compiled."""
 
     file: Annotated[str, Field(description="The published file, plain or .gz.")]
     target: Annotated[
         str, Field(description="Tokens of a history compiled from the oracle form.")
     ] = "115k"
     subset: Annotated[
-        int | None, Field(ge=1, description="Only so many questions, drawn by the seed; nested.")
+        int | None, Field(ge=1, description="Number of questions, drawn by the seed; nested.")
     ] = None
-    seed: Annotated[int, Field(description="Draws questions and other sessions.")] = 0
+    seed: Annotated[int, Field(description="Seed for questions and other sessions.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,11 @@
-"""What a data set is.
+"""The protocol of data sets.
 
-A data set joins the benchmark with one file: a `DataSetDeclaration`, registered under the
-entry-point group `scaleqa.datasets`. It gives packages: a flat thread, its questions, the evidence
-turns of each, and how answers are graded (`Question.grader`). What it does not have (options,
-splits, stress labels, reasoning) is left out of its questions. Where it came from (its name, the
-hash of its file, what was left out) goes into `Package.settings`, so that rows and reports know.
+A data set is one file with a `DataSetDeclaration`, given as `FILE.py:ATTRIBUTE` or registered in
+the entry-point group `scaleqa.datasets`. It provides packages: a flat thread, its questions, the
+evidence turns of each question, and how answers are graded (`Question.grader`). Fields that a data
+set does not have (options, splits, stress labels, reasoning) are left at their defaults. Its origin
+(name, hash of the file, number of questions left out) goes into `Package.settings`, for rows and
+reports.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,11 +23,11 @@ class DataSet(Protocol):
 
     @property
     def name(self) -> str:
-        """What users write."""
+        """The name that users write."""
         ...
 
     def threads(self) -> list[Package]:
-        """Returns the threads, each with its questions and their evidence; always the same ones.
+        """Returns the threads with their questions and evidence; the result is deterministic.
 
         Raises:
             DataError: The data cannot be used.
@@ -36,14 +37,14 @@ class DataSet(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSetDeclaration(Generic[Options]):
-    """A data set as it is registered.
+    """The declaration of a data set.
 
     Attributes:
-        name: What users write; the name of its entry point.
-        summary: What it is, in a line.
-        options: The class of its options.
-        make: Opens it.
-        example: A specification that works, for messages and documentation.
+        name: The name that users write, and the name of its entry point.
+        summary: A one-line description.
+        options: The options class.
+        make: Opens the data set.
+        example: A working specification, for messages and documentation.
     """
 
     name: str
@@ -56,10 +57,10 @@ class DataSetDeclaration(Generic[Options]):
         """Opens the data set.
 
         Raises:
-            DataError: An option is unknown or has a value that is not allowed.
+            DataError: An option is unknown or its value is not allowed.
         """
         return self.make(read_options(self.options, options, of=self.name))
 
     def list_options(self) -> list[Option]:
-        """Lists its options."""
+        """Lists the options."""
         return list_options(self.options)

@@ -1,4 +1,4 @@
-"""Data sets by name: the benchmark's own and others' are found the same way."""
+"""Finding data sets by name, built-in and third-party alike."""
 
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,12 @@ GROUP = "scaleqa.datasets"
 
 
 def dataset_names() -> list[str]:
-    """Names all registered data sets."""
+    """Returns the names of all registered data sets."""
     return [*plugins.points(GROUP)]
 
 
 def find_dataset(name: str) -> DataSetDeclaration[Any]:
-    """Returns the data set of a name, or of `FILE.py:ATTRIBUTE`.
+    """Returns the data set with the given name, or from `FILE.py:ATTRIBUTE`.
 
     Raises:
         DataError: There is no such data set, or it cannot be loaded.
@@ -33,20 +33,20 @@ def open_dataset(spec: str) -> DataSet:
     """Opens a data set from `name` or `name:key=value,key=value`.
 
     Raises:
-        DataError: There is no such data set, or an option is malformed.
+        DataError: There is no such data set, or an option is invalid.
     """
     parsed = Spec.parse(spec)
     return find_dataset(parsed.name).open(parsed.options)
 
 
 def open_threads(where: str) -> list[Package]:
-    """Reads packages from a directory, or makes those of a data set.
+    """Loads packages from a directory, or builds those of a data set.
 
     Args:
         where: A package, a directory of packages, or a data set: `name:key=value,key=value`.
 
     Raises:
-        DataError: There is neither, or the packages cannot be used.
+        DataError: The argument is neither, or the packages cannot be used.
     """
     path = Path(where)
     if path.exists():
@@ -56,5 +56,5 @@ def open_threads(where: str) -> list[Package]:
         return open_dataset(where).threads()
     raise DataError(
         f"{where} is neither a directory of packages nor a data set "
-        f"({', '.join(dataset_names())}); make packages with: scaleqa build --out {where}"
+        f"({', '.join(dataset_names())}); build packages with: scaleqa build --out {where}"
     )

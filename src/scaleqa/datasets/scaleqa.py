@@ -1,4 +1,4 @@
-"""SCALE-QA itself: our records among noise, as threads of any length."""
+"""SCALE-QA: records among noise, as threads of any length."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleqaOptions:
-    """What threads are built from, and how."""
+    """Which records and noise are used, and how threads are built."""
 
     target: Annotated[str, Field(description="Tokens per thread: 0, 16k, 128k, 1M.")] = "128k"
     subset: Annotated[
@@ -23,15 +23,17 @@ class ScaleqaOptions:
     ] = None
     split: Annotated[str | None, Field(description="Only this split.")] = None
     mix: Annotated[Mix, Field(description="Whole dialogues, or interleaved turns.")] = "blocks"
-    sequels: Annotated[bool, Field(description="Let some topics resume later and change.")] = False
-    records: Annotated[str | None, Field(description="Records of your own.")] = None
-    noise: Annotated[str | None, Field(description="A noise file instead of our pool.")] = None
-    noise_format: Annotated[str, Field(description="Its format.")] = "authored"
-    subset_seed: Annotated[int, Field(description="Draws the subset.")] = 11
-    noise_seed: Annotated[int, Field(description="Orders the noise.")] = 13
-    mix_seed: Annotated[int, Field(description="Orders the thread.")] = 17
+    sequels: Annotated[bool, Field(description="Add sequels, which change some answers.")] = False
+    records: Annotated[str | None, Field(description="A file or directory of records.")] = None
+    noise: Annotated[
+        str | None, Field(description="A noise file instead of the built-in pool.")
+    ] = None
+    noise_format: Annotated[str, Field(description="Format of the noise file.")] = "authored"
+    subset_seed: Annotated[int, Field(description="Seed for the subset.")] = 11
+    noise_seed: Annotated[int, Field(description="Seed for the order of the noise.")] = 13
+    mix_seed: Annotated[int, Field(description="Seed for the order of the thread.")] = 17
     truth_cap: Annotated[
-        float, Field(gt=0, le=1, description="Share of a thread that records may take.")
+        float, Field(gt=0, le=1, description="Largest share of a thread for records.")
     ] = 0.82
 
 
@@ -43,7 +45,7 @@ class Scaleqa:
     name: str = "scaleqa"
 
     def threads(self) -> list[Package]:
-        """Builds the threads, the same bytes every time.
+        """Builds the threads; the result is deterministic.
 
         Raises:
             DataError: Records or noise cannot be used, or there is too little noise.

@@ -1,4 +1,4 @@
-"""TIAGE: chats between two people, with the turns at which readers saw the topic shift."""
+"""TIAGE: chats between two people, with annotated topic shifts."""
 
 import hashlib
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ class Chat:
     """A chat.
 
     Attributes:
-        id: Its key in the file.
-        texts: What was said, in turn.
+        id: The key in the file.
+        texts: The texts of the turns, in order.
         shifts: For each gap between two turns, whether the topic shifts there.
     """
 
@@ -30,7 +30,7 @@ class Chat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chats:
-    """A file of chats and the sha256 of its bytes."""
+    """The chats of a file, and the sha256 of its bytes."""
 
     chats: tuple[Chat, ...]
     sha256: str
@@ -41,10 +41,10 @@ _Published = TypeAdapter(dict[str, list[tuple[str, Literal["-1", "0", "1"]]]])
 
 
 def load_chats(path: Path) -> Chats:
-    """Reads chats in the published form.
+    """Reads chats in the published format.
 
     Raises:
-        DataError: It is not there, or is something else.
+        DataError: The file is missing or has another format.
     """
     try:
         content = path.read_bytes()

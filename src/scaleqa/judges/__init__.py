@@ -1,4 +1,4 @@
-"""What grades a reply: the letter it names, its exact text, or a language model."""
+"""Judges, which grade replies: by letter, by exact text, or with a language model."""
 
 from scaleqa.judges.protocol import Judge, Task, Verdict
 from scaleqa.judges.registry import judge_names, open_judge

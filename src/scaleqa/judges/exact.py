@@ -1,4 +1,4 @@
-"""Free text: the answer must be the gold text, give or take case, articles and punctuation."""
+"""Free text: the answer must equal the gold text, ignoring case, articles and punctuation."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ class ExactJudge:
     identity = "exact/1"
 
     def grade(self, task: Task, reply: str) -> Verdict:
-        """Compares the reply's answer with the right one."""
+        """Compares the answer in the reply with the correct one."""
         answer = answer_of(reply)
         return Verdict(
             answer=answer,

@@ -1,4 +1,4 @@
-"""Multiple choice: the letter that a reply names, read strictly."""
+"""Multiple choice: the letter in a reply, parsed strictly."""
 
 import re
 
@@ -7,24 +7,24 @@ from scaleqa.judges.reply import rationale_of
 
 
 class LetterJudge:
-    """Compares the letter of a reply with the right one."""
+    """Compares the letter in a reply with the correct one."""
 
     identity = "letter/1"
 
     def grade(self, task: Task, reply: str) -> Verdict:
-        """Reads the letter of one of the options and compares it."""
+        """Compares the letter in the reply with the correct one."""
         letter = letter_of(reply, "".join(task.options or ()))
         return Verdict(answer=letter, correct=letter == task.gold, rationale=rationale_of(reply))
 
 
 def letter_of(reply: str, letters: str) -> str | None:
-    """Returns the letter in an ANSWER line, or a reply that is nothing but a letter.
+    """Returns the letter in an ANSWER line, or of a reply that consists of a letter only.
 
-    Anything else is no answer, and neither are two ANSWER lines that differ.
+    Anything else gives None, including two ANSWER lines that differ.
 
     Args:
         reply: The reply.
-        letters: The letters to choose from, for instance `ABCD`.
+        letters: The letters to choose from, for example `ABCD`.
     """
     if not letters:
         return None

@@ -13,20 +13,20 @@ YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 
 class ModelJudge:
-    """Asks a chat model whether an answer says the same as the right one."""
+    """Asks a chat model whether an answer is equivalent to the correct one."""
 
     def __init__(self, model: ChatModel) -> None:
-        """Reads the prompt."""
+        """Loads the prompt."""
         self._model = model
         self._prompt = template(PROMPT)
 
     @property
     def identity(self) -> str:
-        """Names the prompt by its content, and the model."""
+        """The prompt, its hash, and the model."""
         return f"judge/{PROMPT}/{self._prompt.sha256[:12]}/{self._model.identity}"
 
     def grade(self, task: Task, reply: str) -> Verdict:
-        """Has the model compare; an absent answer is wrong without asking."""
+        """Grades a reply with the model; a missing answer is wrong without asking it."""
         answer = answer_of(reply)
         correct = False
         if answer is not None:

@@ -1,4 +1,4 @@
-"""What a judge is. A judge joins with one file, under the entry-point group `scaleqa.judges`."""
+"""The protocol of judges, which are registered in the entry-point group `scaleqa.judges`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ class Task:
     """What a reply is graded against.
 
     Attributes:
-        question: What was asked.
-        gold: The right answer.
-        options: The choices by letter, where there are any.
+        question: The text of the question.
+        gold: The correct answer.
+        options: The options by letter, if there are any.
     """
 
     question: str
@@ -22,12 +22,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a reply says, and whether that is right.
+    """The answer in a reply, and whether it is correct.
 
     Attributes:
-        answer: The answer as read from the reply; None if it gives none.
-        correct: Whether the answer is right; an absent answer is not.
-        rationale: The reason given, empty where there is none.
+        answer: The answer parsed from the reply; None if there is none.
+        correct: Whether the answer is correct; a missing answer is not.
+        rationale: The rationale given; empty if there is none.
     """
 
     answer: str | None
@@ -40,7 +40,7 @@ class Judge(Protocol):
 
     @property
     def identity(self) -> str:
-        """Names the judge and its settings in the rows."""
+        """The judge and its settings, as recorded in rows."""
         ...
 
     def grade(self, task: Task, reply: str) -> Verdict:

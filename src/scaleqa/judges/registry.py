@@ -1,4 +1,4 @@
-"""Judges by name, from the entry-point group `scaleqa.judges`."""
+"""Finding judges by name, in the entry-point group `scaleqa.judges`."""
 
 import difflib
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Factory = Callable[[ChatModel | None], Judge]
 
 
 def judge_names() -> list[str]:
-    """Names all registered judges."""
+    """Returns the names of all registered judges."""
     return sorted(_points())
 
 
@@ -24,8 +24,8 @@ def open_judge(name: str, model: ChatModel | None = None) -> Judge:
     """Opens a judge.
 
     Args:
-        name: `letter`, `exact`, `judge`, or the name of an installed one.
-        model: A chat model, for judges that ask one.
+        name: `letter`, `exact`, `judge`, or the name of an installed judge.
+        model: A chat model, for judges that use one.
 
     Raises:
         DataError: There is no such judge, or it needs a model.
@@ -40,17 +40,17 @@ def open_judge(name: str, model: ChatModel | None = None) -> Judge:
 
 
 def letter(model: ChatModel | None) -> LetterJudge:
-    """Opens the judge of letters."""
+    """Opens the judge for multiple choice."""
     return LetterJudge()
 
 
 def exact(model: ChatModel | None) -> ExactJudge:
-    """Opens the judge of exact texts."""
+    """Opens the judge that compares texts."""
     return ExactJudge()
 
 
 def judge(model: ChatModel | None) -> ModelJudge:
-    """Opens the judge that asks a model.
+    """Opens the judge that uses a chat model.
 
     Raises:
         DataError: No model was given.

@@ -1,4 +1,4 @@
-"""Reading a reply: the ANSWER and RATIONALE lines that the prompts ask for."""
+"""Parsing replies: the ANSWER and RATIONALE lines that the prompts ask for."""
 
 import re
 
@@ -15,7 +15,7 @@ def rationale_of(reply: str) -> str:
 def answer_of(reply: str) -> str | None:
     """Returns the text of the ANSWER line, or the whole reply if it has no such line.
 
-    Two ANSWER lines that differ are no answer.
+    Returns None if there are two ANSWER lines that differ.
     """
     lines = {found.strip() for found in ANSWER.findall(reply)}
     text = lines.pop() if len(lines) == 1 else "" if lines else reply.strip()

@@ -1,4 +1,4 @@
-"""Noise must not touch a record's world."""
+"""Names that occur both in noise and in questions, which must not happen."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from scaleqa.records.text import common_words, names
 
 
 def clashes(dialogues: Sequence[Dialogue], records: Sequence[Record]) -> dict[str, list[str]]:
-    """Returns names of records' questions that also stand in noise, with the dialogues' ids."""
+    """Returns names from questions that also occur in noise, with the ids of the dialogues."""
     noise = {dialogue.id: "\n".join(dialogue.turns) for dialogue in dialogues}
     texts = [f"{record.question}\n{record.text}" for record in records]
     common = common_words([*texts, *noise.values()])

@@ -1,7 +1,7 @@
-"""The published forms of chat corpora, each parsed into turns.
+"""Parsers for the published formats of chat corpora.
 
-Each parser takes one item (a line, or an element of the list that the file is) and yields
-dialogues. It may raise on what it does not expect; the caller counts that as malformed.
+Each parser takes one item (a line, or an element of a JSON list) and yields dialogues. It may raise
+on unexpected input, which the caller counts as malformed.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ class Malformed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw:
-    """A dialogue as its source has it: (user or model, text) in order."""
+    """A dialogue as in its source: pairs of role (user or model) and text, in order."""
 
     turns: tuple[tuple[str, str], ...]
     genre: str = "chat"
@@ -32,10 +32,10 @@ class Format:
     """A corpus format.
 
     Attributes:
-        name: What users call it.
-        lines: Whether items are lines; otherwise the file is one JSON list.
-        parse: Turns an item into dialogues.
-        about: Where such files come from.
+        name: The name that users write.
+        lines: Whether each line is an item; otherwise the file is one JSON list.
+        parse: Parses an item into dialogues.
+        about: A short description.
     """
 
     name: str
@@ -100,7 +100,7 @@ def _by_rank(reply: dict[str, Any]) -> tuple[bool, int, str]:
 
 
 def _sgd(item: dict[str, Any]) -> Iterator[Raw]:
-    """Schema-Guided Dialogue, one a line: {"turns": [{"speaker", "utterance" or "text"}]}."""
+    """Schema-Guided Dialogue, one per line: {"turns": [{"speaker", "utterance" or "text"}]}."""
     turns = tuple(
         (_role(turn["speaker"]), turn["utterance"] if "utterance" in turn else turn["text"])
         for turn in item["turns"]
@@ -109,7 +109,7 @@ def _sgd(item: dict[str, Any]) -> Iterator[Raw]:
 
 
 def _longmemeval(item: dict[str, Any]) -> Iterator[Raw]:
-    """LongMemEval: {"haystack_sessions": [[{role, content}, …], …], …}: one dialogue a session."""
+    """LongMemEval: {"haystack_sessions": [[{role, content}, …], …]}; a session is a dialogue."""
     for session in item["haystack_sessions"]:
         yield from _messages(session)
 

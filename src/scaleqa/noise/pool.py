@@ -1,6 +1,6 @@
-"""Pools of dialogues: read as a stream, filtered, counted.
+"""Pools of dialogues: read as a stream, filtered and counted.
 
-A malformed line is counted and reported with its number; it stops the load only in strict mode.
+A malformed line is counted and reported with its number. It is an error only in strict mode.
 """
 
 import gzip
@@ -18,7 +18,7 @@ from scaleqa.noise.formats import FORMATS, Format, Malformed
 from tsim.toolkit import tokens
 from tsim.weights import sha256_of
 
-# The most frequent English words; a text in which few of its words are among these is not English.
+# Frequent English words; a text with a low share of them is not English.
 FUNCTION_WORDS = frozenset(
     "the a an and or but if of to in on at for with from by as is are was were be been am do does "
     "did have has had i you he she it we they me my your his her its our their this that these "
@@ -30,14 +30,14 @@ ENGLISH_SHARE = 0.18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a dialogue must be like to be kept.
+    """The conditions for keeping a dialogue.
 
     Attributes:
-        least_turns: Fewest turns.
-        most_turns: Most turns; longer dialogues are cut there.
-        least_tokens: Fewest tokens in all.
-        most_turn_tokens: Longest turn.
-        english: Whether other languages are left out.
+        least_turns: Minimum number of turns.
+        most_turns: Maximum number of turns; longer dialogues are truncated.
+        least_tokens: Minimum number of tokens of the dialogue.
+        most_turn_tokens: Maximum number of tokens of a turn.
+        english: Whether to drop dialogues in other languages.
     """
 
     least_turns: int = 2
@@ -49,7 +49,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialogue:
-    """A chat: texts of alternating turns, the user first."""
+    """A chat: the texts of alternating turns, starting with the user."""
 
     id: str
     genre: str
@@ -58,23 +58,23 @@ class Dialogue:
 
     @property
     def tokens(self) -> int:
-        """Benchmark tokens in all."""
+        """The length of the dialogue in benchmark tokens."""
         return tokens.from_words(sum(len(turn.split()) for turn in self.turns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolReport:
-    """What became of a pool's dialogues.
+    """What was kept and dropped when a pool was read.
 
     Attributes:
-        source: Where they came from.
-        sha256: Of the file as it is.
-        read: Dialogues read.
-        kept: Dialogues kept.
+        source: Name of the file.
+        sha256: Hash of the file.
+        read: Number of dialogues read.
+        kept: Number of dialogues kept.
         tokens: Benchmark tokens kept.
-        dropped: Why others were not, by reason.
-        malformed: Line or item numbers that could not be read, and why.
-        genres: Dialogues kept by genre.
+        dropped: Number of dialogues dropped, by reason.
+        malformed: Numbers of the lines or items that could not be read, with the reasons.
+        genres: Number of dialogues kept, by genre.
     """
 
     source: str
@@ -89,7 +89,7 @@ class PoolReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Dialogues that were kept, and the report of those that were not."""
+    """The dialogues that were kept, and a report."""
 
     dialogues: tuple[Dialogue, ...]
     report: PoolReport
@@ -114,15 +114,15 @@ def load_pool(
     """Reads a pool.
 
     Args:
-        path: The file; `.gz` is understood.
+        path: The file, optionally compressed as `.gz`.
         form: The name of its format.
-        bounds: What to keep.
-        sha256: The hash the file must have.
+        bounds: Which dialogues to keep.
+        sha256: The expected hash of the file.
         strict: Whether a malformed line is an error.
-        limit: Most dialogues to keep.
+        limit: Maximum number of dialogues to keep.
 
     Raises:
-        DataError: The file is missing, has another hash, or (strict) a malformed line.
+        DataError: The file is missing or has another hash, or a line is malformed in strict mode.
     """
     if form not in FORMATS:
         raise DataError(f"no noise format {form!r}; there are {', '.join(sorted(FORMATS))}")
@@ -177,7 +177,7 @@ def _collect(
 
 
 def _items(path: Path, form: Format) -> Iterator[tuple[int, Any]]:
-    """Reads items one by one; formats that are one JSON document are read whole."""
+    """Reads items one by one; a format that is a single JSON document is read at once."""
     with _open(path) as file:
         if form.lines:
             values: Iterator[tuple[int, Any]] = _json_lines(file)
@@ -225,7 +225,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _alternate(turns: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """Starts at the first user turn and joins turns in a row of the same speaker."""
+    """Drops turns before the first user turn, and joins consecutive turns of a speaker."""
     out: list[str] = []
     last = "model"
     for role, text in turns:
@@ -241,7 +241,7 @@ def _alternate(turns: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 
 
 def _reason(turns: tuple[str, ...], bounds: Bounds) -> str | None:
-    """Says why a dialogue is not kept, or nothing."""
+    """Returns why a dialogue is dropped, or None if it is kept."""
     sizes = [tokens.estimate(turn) for turn in turns]
     if len(turns) < bounds.least_turns:
         return "too few turns"
@@ -255,6 +255,6 @@ def _reason(turns: tuple[str, ...], bounds: Bounds) -> str | None:
 
 
 def is_english(text: str) -> bool:
-    """Tells English from other languages by its function words."""
+    """Returns whether a text is English, judging by its function words."""
     words = [word.strip(".,!?;:\"'()").lower() for word in text.split()]
     return bool(words) and sum(w in FUNCTION_WORDS for w in words) / len(words) >= ENGLISH_SHARE

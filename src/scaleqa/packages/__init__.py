@@ -1,4 +1,4 @@
-"""Threads of any length, built from records and noise, the same bytes every time."""
+"""Threads of any length, built deterministically from records and noise."""
 
 from scaleqa.packages.build import BuildSettings, Mix, build
 from scaleqa.packages.package import (

@@ -1,10 +1,10 @@
-"""The runtime builder: records and noise become flat threads of a target length.
+"""The builder: combines records and noise into flat threads of a target length.
 
-*Full corpus*, if the selected truth fits the target: all truth in one thread, noise fills the rest.
-*Length-batched* otherwise: records by descending length, then id, each into the fullest batch that
-still has room, batches of `truth_cap` × target; noise fills each. *Evidence only* for target 0: the
-truth alone. Sequels come on top where they are wanted. Every random choice takes a seed that is
-written down.
+*Full corpus*: if the selected records fit the target, all of them go into one thread, and noise
+fills the rest. *Length-batched*: otherwise records are sorted by descending length, then id, and
+each goes into the fullest batch that still has room; batches hold `truth_cap` × target, and noise
+fills each. *Evidence only*: target 0 means the records without noise. Sequels, if requested, are
+added on top. Every random choice takes a seed that is recorded in the package.
 """
 
 import random
@@ -28,15 +28,15 @@ Mix = Literal["blocks", "braid"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildSettings:
-    """What a thread is built with.
+    """How threads are built.
 
     Attributes:
-        target: Length in benchmark tokens; 0 for the truth alone.
-        truth_cap: Share of the target that truth may take when it is batched.
-        noise_seed: Orders the noise.
-        mix_seed: Orders truth and noise in the thread.
+        target: Length in benchmark tokens; 0 for the records without noise.
+        truth_cap: Largest share of the target that records may take when they are batched.
+        noise_seed: Seed for the order of the noise.
+        mix_seed: Seed for the order of dialogues in the thread.
         mix: Whole dialogues one after another, or interleaved turn by turn.
-        sequels: Whether records are followed by their sequels, where they have one.
+        sequels: Whether to add the sequels of records that have one.
     """
 
     target: int
@@ -53,17 +53,17 @@ def build(
     settings: BuildSettings,
     sequels: Sequence[Sequel] = (),
 ) -> list[Package]:
-    """Builds the packages of a setting.
+    """Builds packages.
 
     Args:
-        records: What is asked about.
-        noise: What fills the threads.
-        settings: How they are built.
-        sequels: Sequels to take from, if the settings want any.
+        records: The records to ask about.
+        noise: The dialogues that fill the threads.
+        settings: How threads are built.
+        sequels: The available sequels, used if the settings ask for them.
 
     Raises:
         DataError: A record does not fit a batch, there is too little noise (the message says how
-            much is missing), or sequels are wanted and cannot be had.
+            much is missing), or sequels are requested and cannot be used.
     """
     if not records:
         raise DataError("there are no records to build from")
@@ -94,7 +94,7 @@ def build(
 def _own(
     sequels: Sequence[Sequel], records: Sequence[Record], settings: BuildSettings
 ) -> list[Sequel]:
-    """Picks the sequels of the records, by id."""
+    """Returns the sequels of the records, ordered by id."""
     if settings.mix != "blocks":
         raise DataError(
             f"sequels begin between two dialogues, and a {settings.mix} has no such place; leave "
@@ -113,7 +113,7 @@ def _own(
 
 
 def _batch(ordered: Sequence[Record], settings: BuildSettings) -> list[list[Record]]:
-    """Best fit: each record goes where it leaves the least room."""
+    """Distributes records by best fit: each goes where it leaves the least room."""
     capacity = int(settings.truth_cap * settings.target)
     batches: list[list[Record]] = []
     room: list[int] = []
@@ -176,7 +176,7 @@ def _package(
 
 
 def _fill(noise: Sequence[Dialogue], wanted: int, seed: int, batch: int) -> list[Dialogue]:
-    """Takes noise in seeded order until the target is reached, never beyond it."""
+    """Takes noise in seeded order up to the target, never beyond it."""
     order = sorted(noise, key=lambda dialogue: dialogue.id)
     random.Random(f"noise:{seed}:{batch}").shuffle(order)
     chosen: list[Dialogue] = []

@@ -1,7 +1,7 @@
-"""In which order the turns of many dialogues stand in one thread.
+"""The order in which the turns of many dialogues appear in one thread.
 
-Both functions take the dialogues' lengths and return, for each place of the thread, whose next turn
-stands there. Turns of a dialogue always keep their order.
+Both functions take the lengths of the dialogues. For each position in the thread they return the
+dialogue whose next turn goes there, so the turns of a dialogue always keep their order.
 """
 
 import random
@@ -12,17 +12,18 @@ MOST_GAP = 12
 
 
 def blocks(lengths: Sequence[int], rng: random.Random) -> list[int]:
-    """Whole dialogues one after another, in random order."""
+    """Places whole dialogues one after another, in random order."""
     order = list(range(len(lengths)))
     rng.shuffle(order)
     return [dialogue for dialogue in order for _ in range(lengths[dialogue])]
 
 
 def braid(lengths: Sequence[int], rng: random.Random) -> list[int]:
-    """Interleaved: a few dialogues run at once and take turns, none silent for long.
+    """Interleaves dialogues turn by turn.
 
-    At most four dialogues are active. One that has been silent for twelve places less the number of
-    active ones speaks next, so that between two turns of a dialogue stand fewer than twelve others.
+    At most four dialogues are active at a time. A dialogue that has been silent for eight positions
+    (twelve less the four active ones) speaks next, so fewer than twelve other turns separate two
+    turns of a dialogue.
     """
     waiting = list(range(len(lengths)))
     rng.shuffle(waiting)

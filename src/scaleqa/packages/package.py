@@ -1,4 +1,4 @@
-"""A package: one flat thread, its questions, and where everything came from."""
+"""Packages: a flat thread, its questions, and the origin of every turn."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ LETTER: Grader = "letter"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTurn:
-    """A turn of the thread: all that a system is told."""
+    """A turn of the thread: everything that a system sees."""
 
     id: int
     role: str
@@ -32,19 +32,19 @@ class StreamTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question about the thread. What a data set does not have is None, or an empty tuple.
+    """A question about the thread. Fields that a data set does not provide are None or empty.
 
     Attributes:
         id: Unique within the data set.
-        question: What is asked.
-        evidence: Ids of the turns that decide the answer.
-        options: The choices by letter; None where the answer is free text.
-        answer: The right answer: a letter where there are choices, a text otherwise.
-        grader: What decides whether a reply is right; see `scaleqa.judges`.
+        question: The text of the question.
+        evidence: Ids of the turns that determine the answer.
+        options: The options by letter; None if the answer is free text.
+        answer: The correct answer: a letter if there are options, otherwise a text.
+        grader: The judge that grades replies; see `scaleqa.judges`.
         domain: The domain, or the data set's own type of question.
         split: The split of the data set.
-        stress: Labels of what makes it hard, the primary one first.
-        reasoning: Why the answer is right.
+        stress: Labels for what makes the question hard, the primary one first.
+        reasoning: Why the answer is correct.
     """
 
     id: str
@@ -60,13 +60,13 @@ class Question:
 
     @property
     def credit(self) -> float:
-        """What guessing is worth: the share that an unanswered question is credited with."""
+        """The credit for an unanswered question: the chance of guessing it."""
         return 1 / len(self.options) if self.options else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A dialogue and the turns of the thread that it became."""
+    """A dialogue and the ids of its turns in the thread."""
 
     source: str
     turns: tuple[int, ...]
@@ -77,12 +77,12 @@ class Package:
     """One thread with its questions.
 
     Attributes:
-        name: Its directory's name.
+        name: The name of its directory.
         stream: The thread.
         questions: The questions, in the order they are asked.
-        truth: Where each record's dialogue went.
-        noise: Where each noise dialogue went.
-        settings: What it was built with.
+        truth: The dialogues that questions are about.
+        noise: The dialogues that fill the thread.
+        settings: How the package was built.
     """
 
     name: str
@@ -94,19 +94,19 @@ class Package:
 
     @property
     def dialogues(self) -> tuple[tuple[int, ...], ...]:
-        """The turns of each dialogue, truth and noise alike, in the order they begin."""
+        """The turns of every dialogue, truth and noise, ordered by first turn."""
         return tuple(sorted(block.turns for block in (*self.truth, *self.noise)))
 
     @property
     def sha256(self) -> str:
-        """Names the package by what is read and asked."""
+        """A hash of the thread and the questions."""
         said = [[turn.role, turn.text] for turn in self.stream]
         asked = [[question.id, question.question, question.evidence] for question in self.questions]
         return hashlib.sha256(json.dumps([said, asked]).encode()).hexdigest()
 
     @property
     def stats(self) -> dict[str, Any]:
-        """Counts of what is in the thread."""
+        """Counts of turns, tokens, questions and dialogues."""
         words = [len(turn.text.split()) for turn in self.stream]
         own = {turn for block in self.truth for turn in block.turns}
         truth = sum(words[turn] for turn in own)
@@ -122,10 +122,10 @@ class Package:
 
 
 def write_packages(packages: Sequence[Package], out: Path) -> None:
-    """Writes packages, a directory each.
+    """Writes each package to a directory of its own.
 
     Raises:
-        DataError: The directory holds something already.
+        DataError: `out` is not empty.
     """
     if out.exists() and any(out.iterdir()):
         raise DataError(f"{out} is not empty; name a new directory, or remove it first")
@@ -148,16 +148,16 @@ def write_packages(packages: Sequence[Package], out: Path) -> None:
 
 
 def load_packages(path: Path) -> list[Package]:
-    """Reads a package, or all packages in a directory, checking every hash.
+    """Reads a package, or all packages in a directory, and checks every hash.
 
     Raises:
-        DataError: There is none, or a file was changed.
+        DataError: There is no package, or a file was changed.
     """
     if (path / MANIFEST).is_file():
         return [_load(path)]
     found = sorted(p.parent for p in path.glob(f"*/{MANIFEST}")) if path.is_dir() else []
     if not found:
-        raise DataError(f"{path} holds no package; make one with: scaleqa build --out {path}")
+        raise DataError(f"{path} contains no package; build one with: scaleqa build --out {path}")
     return [_load(directory) for directory in found]
 
 
@@ -186,7 +186,7 @@ def _load(directory: Path) -> Package:
 
 
 def _described(question: Question) -> dict[str, Any]:
-    """What a question has; letters grade where a line does not say what does."""
+    """Returns the fields of a question; defaults are omitted."""
     absent = {"grader": LETTER, "stress": ()}
     return {
         name: value

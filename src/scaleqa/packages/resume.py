@@ -1,6 +1,6 @@
-"""Topics that resume: sequels stand in a thread long after their records, and change what is right.
+"""Topics that resume: sequels are placed long after their records and change the correct answer.
 
-The thread is built as it is without them; they come on top, between its dialogues.
+The thread is first built without them; they are then inserted between its dialogues.
 """
 
 import random
@@ -10,25 +10,26 @@ from dataclasses import replace
 from scaleqa.packages.package import Block, Package, Question, StreamTurn
 from scaleqa.records import Sequel
 
-# Turns from the last one of a record to the first one of its sequel, at least.
+# Minimum distance in turns between the end of a record and the start of its sequel.
 APART = 200
 NAMED = "sequel_named"
 UNNAMED = "sequel_unnamed"
-# Where a turn stands: before or at which old turn, the lot among sequels there, whose, which one.
+# Sort key of a turn: original position, random order among sequels there, record id, turn number.
 Key = tuple[int, float, str, int]
 
 
 def resume(package: Package, sequels: Sequence[Sequel], seed: int) -> Package:
-    """Puts the sequels of a package's records into its thread.
+    """Inserts the sequels of a package's records into its thread.
 
-    Each begins between two dialogues, at least `APART` turns after its record's last turn; where
-    there is no such place, at the thread's end. A question whose record has a sequel gets the
-    sequel's answer, evidence and reasoning; of all else, only the turns' ids change.
+    Each sequel starts between two dialogues, at least `APART` turns after the last turn of its
+    record, or at the end of the thread if there is no such place. A question whose record has a
+    sequel gets the sequel's answer, evidence and reasoning. In everything else only turn ids
+    change.
 
     Args:
-        package: A package of whole dialogues, one after another.
-        sequels: Sequels, at most one a record; those of records elsewhere are passed over.
-        seed: Draws the places, for each sequel by itself.
+        package: A package built with `mix=blocks`.
+        sequels: At most one sequel per record; sequels of other records are ignored.
+        seed: Seed for the positions, drawn independently for each sequel.
     """
     records = {block.source: block.turns for block in package.truth}
     own = {sequel.id: sequel for sequel in sequels if sequel.id in records}
@@ -72,7 +73,7 @@ def resume(package: Package, sequels: Sequence[Sequel], seed: int) -> Package:
 
 
 def _old(turn: int) -> Key:
-    """The key of a turn that was there before: behind the sequels that come before it."""
+    """Returns the key of an original turn, which sorts after the sequels inserted before it."""
     return turn, 1.0, "", 0
 
 

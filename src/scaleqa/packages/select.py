@@ -1,4 +1,4 @@
-"""A smaller set with the same make-up."""
+"""Stratified subsets of records."""
 
 import random
 from collections import Counter, defaultdict
@@ -11,11 +11,11 @@ from scaleqa.records import Record
 def subset(records: Sequence[Record], count: int, seed: int) -> list[Record]:
     """Chooses records so that domains, letters and splits are as even as the number allows.
 
-    One record at a time, from the stratum (domain, letter, split) whose domain, then letter, then
-    split has been chosen least; the seed decides among equals and within a stratum.
+    Records are taken one at a time, from the stratum (domain, letter, split) whose domain, then
+    letter, then split has been chosen least. The seed decides between ties and within a stratum.
 
     Raises:
-        DataError: More are asked for than there are.
+        DataError: There are fewer records than requested.
     """
     if not 1 <= count <= len(records):
         raise DataError(f"a subset of {count} was asked for; there are {len(records)} records")

@@ -1,4 +1,4 @@
-"""Prompts: files with a version, named by their content in every result."""
+"""Prompts: versioned files, whose hashes are recorded in every result."""
 
 import hashlib
 import re
@@ -12,31 +12,31 @@ PLACE = re.compile(r"\{(context|question|options|letters|gold|answer)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A prompt with places such as `{context}`, `{question}` and `{options}`."""
+    """A prompt with placeholders such as `{context}`, `{question}` and `{options}`."""
 
     name: str
     text: str
 
     @property
     def sha256(self) -> str:
-        """Names the prompt by its content."""
+        """The hash of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
     def places(self) -> frozenset[str]:
-        """The parts that it takes."""
+        """The names of the placeholders."""
         return frozenset(PLACE.findall(self.text))
 
     def fill(self, **parts: str) -> str:
-        """Puts the parts in their places; braces inside the parts stay as they are."""
+        """Replaces the placeholders; braces inside the values are left alone."""
         return PLACE.sub(lambda place: parts[place[1]], self.text)
 
 
 def template(name: str) -> Template:
-    """Returns the prompt of that name, for instance `answer.v1`.
+    """Returns the prompt with the given name, for example `answer.v1`.
 
     Raises:
-        DataError: There is none.
+        DataError: There is no such prompt.
     """
     folder = resources.files(__name__)
     names = sorted(f.name.removesuffix(".txt") for f in folder.iterdir() if f.name.endswith(".txt"))

@@ -1,8 +1,8 @@
-"""What readers who did not write the records made of them.
+"""Blind readings of the records, by readers who did not write them.
 
-The readers' raw answers ship with the records, so that anybody can compute the figures again.
-Open-book readers saw dialogue, question and options; closed-book readers saw no dialogue and were
-told that unconventional answers are common. No reader saw a key.
+The readers' raw answers ship with the records, so that anyone can recompute the figures. Open-book
+readers saw dialogue, question and options. Closed-book readers saw no dialogue and were informed
+that unconventional answers are common. No reader saw the answer key.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ class Answer(BaseModel):
     """One reader's answer to one record.
 
     Attributes:
-        id: The record.
-        seal: Of the question and options that were read.
+        id: The id of the record.
+        seal: The seal of the question and options that were read.
         mode: With or without the dialogue.
         reader: Who read it.
-        answer: The letter chosen.
-        flags: `ambiguous`, `unsupported` or `contrived`, where the reader thought so.
-        note: The reader's words on that.
+        answer: The chosen letter.
+        flags: `ambiguous`, `unsupported` or `contrived`, if the reader found it so.
+        note: The reader's comment on the flags.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,16 +44,16 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The figures of one mode.
+    """The results of one mode.
 
     Attributes:
         mode: With or without the dialogue.
-        records: Records read.
-        right: How many were answered right.
-        accuracy: Their share.
+        records: Number of records read.
+        right: Number of records answered correctly.
+        accuracy: Share of records answered correctly.
         interval: Wilson's 95 % interval.
-        wrong: Ids answered otherwise.
-        flagged: Ids by flag.
+        wrong: Ids of records answered incorrectly.
+        flagged: Ids of flagged records, by flag.
     """
 
     mode: str
@@ -69,14 +69,14 @@ def read_answers(file: Traversable) -> list[Answer]:
     """Reads raw answers.
 
     Raises:
-        DataError: A line is none.
+        DataError: A line is not a valid answer.
     """
     answers = []
     for number, line in enumerate(file.read_bytes().splitlines(), 1):
         try:
             answers.append(Answer.model_validate_json(line))
         except ValidationError as error:
-            raise DataError(f"{file.name}, line {number}: no reader's answer") from error
+            raise DataError(f"{file.name}, line {number}: not a reader's answer") from error
     return answers
 
 
@@ -84,14 +84,14 @@ def calibrate(records: Sequence[Record], answers: Sequence[Answer]) -> list[Cali
     """Grades the answers.
 
     Raises:
-        DataError: An answer is to a record that is not there or was edited since.
+        DataError: An answer belongs to a record that is missing or was edited afterwards.
     """
     by_id = {record.id: record for record in records}
     for answer in answers:
         record = by_id.get(answer.id)
         if record is None or seal_of(record) != answer.seal:
             raise DataError(
-                f"{answer.id} is not the record that {answer.reader} read; read it anew"
+                f"{answer.id} is not the record that {answer.reader} read; have it read again"
             )
     out = []
     for mode in ("open", "closed"):

@@ -1,8 +1,9 @@
-"""The right letter by lot.
+"""Drawing the correct letters.
 
-Question and options are written and sealed first; only then is the letter drawn, and the dialogue
-is written to it. Nothing in question and options can know the answer. The lot depends on the id
-alone: each cell of 150 holds 37 or 38 of each letter, 750 of each over the twenty cells.
+Question and options are written and sealed first. Only then is the letter drawn, and the dialogue
+is written to match it, so neither question nor options can give the answer away. The letter depends
+on the id alone: each cell of 150 records has 37 or 38 of each letter, and the twenty cells together
+have 750 of each.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ class DrawReceipt(BaseModel):
 
 
 class Frozen(BaseModel):
-    """A question with its options, before anybody knows which is right."""
+    """A question with its options, before the correct letter is drawn."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,19 +40,19 @@ class Frozen(BaseModel):
 
 
 def letter(record_id: str) -> Letter:
-    """Returns the lot of an id.
+    """Returns the letter drawn for an id.
 
     Raises:
-        DataError: The id names no cell of ours.
+        DataError: The id has an unknown split or domain.
     """
     match = ID.fullmatch(record_id)
     if not match or match["split"] not in SPLITS or match["domain"] not in DOMAINS:
         raise DataError(
-            f"{record_id!r} is no id; expected split:Domain-NNN with split one of "
+            f"{record_id!r} is not an id; expected split:Domain-NNN with split one of "
             f"{', '.join(SPLITS)} and domain one of {', '.join(DOMAINS)}"
         )
     cell = f"{match['split']}:{match['domain']}"
-    # 150 is not a multiple of four: two letters get a 38th lot, in turn over the cells.
+    # 150 is not a multiple of four: two letters get a 38th record, alternating over the cells.
     turn = DOMAINS.index(match["domain"]) + SPLITS.index(match["split"])
     lots: list[Letter] = [*LETTERS * (CELL // len(LETTERS)), *(("A", "B"), ("C", "D"))[turn % 2]]  # type: ignore[list-item]
     block, place = divmod(int(match["number"]) - 1, CELL)
@@ -71,13 +72,13 @@ def seal_of(record: Record | Frozen) -> str:
 
 
 def draw(frozen: Path, ledger: Path) -> list[DrawReceipt]:
-    """Draws letters for frozen questions and notes them in a ledger.
+    """Draws letters for frozen questions and appends the receipts to a ledger.
 
-    An id is drawn once: with the same question and options it gets the same receipt again.
+    Drawing again with the same id, question and options returns the same receipt.
 
     Raises:
-        DataError: A line cannot be read, or an id was drawn before for something else; then
-            nothing is noted.
+        DataError: A line cannot be read, or an id was already drawn for another question or
+            other options. The ledger is then left unchanged.
     """
     known = {receipt.id: receipt for receipt in read_ledger(ledger)} if ledger.exists() else {}
     receipts = []
@@ -94,7 +95,7 @@ def draw(frozen: Path, ledger: Path) -> list[DrawReceipt]:
         receipt = DrawReceipt(id=item.id, seal=seal_of(item), letter=letter(item.id))
         if known.get(item.id, receipt) != receipt:
             raise DataError(
-                f"{item.id} was drawn before for another question or other options; freeze the "
+                f"{item.id} was already drawn for another question or other options; freeze the "
                 "changed one under a new id"
             )
         receipts.append(receipt)
@@ -109,22 +110,24 @@ def read_ledger(path: Path) -> list[DrawReceipt]:
     """Reads receipts.
 
     Raises:
-        DataError: A line is none.
+        DataError: A line is not a receipt.
     """
     receipts = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
             receipts.append(DrawReceipt.model_validate_json(line))
         except ValidationError as error:
-            raise DataError(f"{path}, line {number}: no receipt of a draw") from error
+            raise DataError(f"{path}, line {number}: not a receipt of a draw") from error
     return receipts
 
 
 def mismatches(records: Iterable[Record], receipts: Iterable[DrawReceipt]) -> Mapping[str, str]:
-    """Tells which records lack their receipt; a release may renumber, so seals decide.
+    """Finds records that do not match their receipt.
+
+    Records are matched by seal, because a release renumbers them.
 
     Returns:
-        What is wrong, by record id.
+        The problems, by record id.
     """
     by_seal = {receipt.seal: receipt for receipt in receipts}
     found = {}
@@ -135,5 +138,7 @@ def mismatches(records: Iterable[Record], receipts: Iterable[DrawReceipt]) -> Ma
         elif receipt.letter != record.answer:
             found[record.id] = f"answer {record.answer}, but {receipt.letter} was drawn"
         elif receipt.letter != letter(receipt.id):
-            found[record.id] = f"the receipt of {receipt.id} holds another letter than its lot"
+            found[record.id] = (
+                f"the receipt of {receipt.id} has a different letter from the one drawn for that id"
+            )
     return found

@@ -1,4 +1,4 @@
-"""Records that are too much alike."""
+"""Finding records that are too similar."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ ROWS = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two records and how much alike they are.
+    """Two records and their similarity.
 
     Attributes:
-        measure: What was compared and how.
-        one: The first id.
-        two: The second id.
-        value: 1 means the same.
-        limit: From here on they are near-duplicates.
+        measure: What was compared, and how.
+        one: Id of the first record.
+        two: Id of the second record.
+        value: The similarity; 1 means identical.
+        limit: The similarity from which records are near-duplicates.
     """
 
     measure: str
@@ -68,7 +68,7 @@ def lexical_pairs(records: Sequence[Record], count: int) -> list[Pair]:
 
 
 def embedding_pairs(records: Sequence[Record], embedder: Embedder, count: int) -> list[Pair]:
-    """Returns the closest pairs by cosine of meaning, and all near-duplicates."""
+    """Returns the closest pairs by cosine of embeddings, and all near-duplicates."""
     out = []
     for part, text in PARTS.items():
         vectors = embedder.embed([text(record) for record in records])

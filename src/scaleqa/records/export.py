@@ -1,4 +1,4 @@
-"""The dataset in the form the Hugging Face hub expects."""
+"""Export of the dataset in the layout of the Hugging Face hub."""
 
 import json
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ configs:
 
 
 def export(records: Sequence[Record], out: Path, form: str, card: str) -> list[Path]:
-    """Writes one file a split and a README with the card.
+    """Writes one file per split, and a README with the card.
 
     Raises:
-        DataError: The form is unknown, or needs a package that is not installed.
+        DataError: The format is unknown, or needs a package that is not installed.
     """
     writers = {"jsonl": _jsonl, "parquet": _parquet}
     if form not in writers:

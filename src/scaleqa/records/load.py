@@ -1,4 +1,4 @@
-"""Records and their sequels from files: ours in the package, anybody's by path."""
+"""Loading records and sequels, from the package or from a path."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from scaleqa.records.schema import Record, Sequel
 PLACE = "data"
 SEQUELS = "sequels.jsonl"
 READINGS = "sequel-readings.jsonl"
-# What may stand beside records and is none.
+# Files that may be next to record files but do not contain records.
 BESIDE = ("draws.jsonl", SEQUELS, READINGS)
 Line = TypeVar("Line", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadLine:
-    """A line that is not what its file holds."""
+    """A line that could not be parsed."""
 
     source: str
     line: int
@@ -30,12 +30,12 @@ class BadLine:
 
 
 def shipped() -> list[Record]:
-    """Returns the records that ship with the package, in order of split, domain and number."""
+    """Returns the records that ship with the package, ordered by split, domain and number."""
     return load_lines(_data_files(), Record)
 
 
 def shipped_sequels() -> list[Sequel]:
-    """Returns the sequels that ship with the package, in the order of their records' ids."""
+    """Returns the sequels that ship with the package, ordered by record id."""
     return load_lines(sequel_files(None), Sequel)
 
 
@@ -48,22 +48,22 @@ def load_records(path: Path) -> list[Record]:
     """Reads records from a JSONL file, or from all JSONL files below a directory.
 
     Raises:
-        DataError: A line is no record; the message has file and line.
+        DataError: A line is not a record; the message names file and line.
     """
     return load_lines(record_files(path), Record)
 
 
 def load_sequels(path: Path) -> list[Sequel]:
-    """Reads the sequels of records at a path: `sequels.jsonl`, anywhere below a directory.
+    """Reads sequels from all files named `sequels.jsonl` below a directory.
 
     Raises:
-        DataError: A line is no sequel; the message has file and line.
+        DataError: A line is not a sequel; the message names file and line.
     """
     return load_lines(sequel_files(path), Sequel)
 
 
 def record_files(path: Path) -> list[Path]:
-    """Returns the files of records at a path.
+    """Returns the record files at a path.
 
     Raises:
         DataError: There are none.
@@ -78,19 +78,19 @@ def record_files(path: Path) -> list[Path]:
 
 
 def sequel_files(path: Path | None) -> list[Traversable]:
-    """Returns the files of sequels: ours, or those below a directory of somebody's records."""
+    """Returns the sequel files: the shipped one, or those below a directory of records."""
     if path is None:
         return [data_dir() / SEQUELS]
     return [*sorted(path.rglob(SEQUELS))] if path.is_dir() else []
 
 
 def read_records(files: Iterable[Traversable]) -> tuple[list[Record], list[BadLine]]:
-    """Reads what can be read and reports the rest."""
+    """Reads records, and reports the lines that cannot be parsed."""
     return read_lines(files, Record)
 
 
 def read_lines(files: Iterable[Traversable], model: type[Line]) -> tuple[list[Line], list[BadLine]]:
-    """Reads a line each as a model; reports those that are none."""
+    """Parses each line as a model, and reports the lines that cannot be parsed."""
     found: list[Line] = []
     bad: list[BadLine] = []
     for file in files:
@@ -108,16 +108,16 @@ def read_lines(files: Iterable[Traversable], model: type[Line]) -> tuple[list[Li
 
 
 def load_lines(files: Iterable[Traversable], model: type[Line]) -> list[Line]:
-    """Reads a line each as a model.
+    """Parses each line as a model.
 
     Raises:
-        DataError: A line is none; the message has file and line.
+        DataError: A line cannot be parsed; the message names file and line.
     """
     found, bad = read_lines(files, model)
     if bad:
         first = bad[0]
         raise DataError(
-            f"{first.source}, line {first.line}: {first.problem} ({len(bad)} bad lines in all); "
+            f"{first.source}, line {first.line}: {first.problem} ({len(bad)} bad lines in total); "
             "run: scaleqa data validate PATH"
         )
     return found

@@ -1,7 +1,7 @@
-"""Shortcut probes: what a reader could score without understanding anything.
+"""Shortcut probes: the accuracy that can be reached without understanding anything.
 
-Each probe picks the option that looks right by one surface cue. Where several options tie, the
-point is split among them. Probes that do not see the dialogue must stay near chance.
+Each probe picks an option by one surface cue. If several options tie, the point is split among
+them. Probes that do not see the dialogue must stay near chance.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,13 +22,13 @@ SEEING_LIMIT = 0.40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What a surface cue would score.
+    """The accuracy of one surface cue.
 
     Attributes:
         name: The cue.
-        accuracy: Share of records it answers.
+        accuracy: Share of records that it answers correctly.
         interval: Wilson's 95 % interval.
-        limit: What it may not exceed.
+        limit: The highest accuracy allowed.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Probe:
 
 
 def lexical_probes(records: Sequence[Record]) -> list[Probe]:
-    """Probes that need words only."""
+    """Runs the probes that use words only."""
     cues: tuple[tuple[str, Score, float], ...] = (
         ("longest option", lambda r: [len(o) for o in r.options.as_list()], BLIND_LIMIT),
         ("shortest option", lambda r: [-len(o) for o in r.options.as_list()], BLIND_LIMIT),
@@ -56,7 +56,7 @@ def lexical_probes(records: Sequence[Record]) -> list[Probe]:
 
 
 def embedding_probes(records: Sequence[Record], embedder: Embedder) -> list[Probe]:
-    """Probes by similarity of meaning."""
+    """Runs the probes that use embeddings."""
     count = len(records)
     if not count:
         return []

@@ -1,7 +1,7 @@
-"""The release: 150 records a cell, 37 or 38 of each letter, from what was written and kept.
+"""Choosing a release: 150 records per cell, with 37 or 38 of each letter.
 
-Records are numbered anew, in the order they were written; receipts match by seal. Which letters get
-the 38th record alternates over the cells, so that each letter is right 750 times over all twenty.
+Records are renumbered in the order they were written; receipts match by seal. The letters that get
+a 38th record alternate over the cells, so that each letter is correct 750 times over all twenty.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Record
 
 
 def quotas(split: str, domain: str) -> Mapping[str, int]:
-    """Returns how many records of each letter a cell has."""
+    """Returns the number of records per letter in a cell."""
     turn = (DOMAINS.index(domain) + SPLITS.index(split)) % 2
     extra = ("AB", "CD")[turn]
     return {letter: CELL // len(LETTERS) + (letter in extra) for letter in LETTERS}
@@ -21,7 +21,7 @@ def release(records: Sequence[Record]) -> list[Record]:
     """Chooses and numbers the released records.
 
     Raises:
-        DataError: A cell has too few records of a letter; the message names all such cells.
+        DataError: A cell has too few records of a letter; the message lists all such cells.
     """
     chosen: list[Record] = []
     short: list[str] = []

@@ -1,4 +1,4 @@
-"""What a record is."""
+"""The schema of records and sequels."""
 
 import re
 from collections.abc import Sequence
@@ -49,12 +49,12 @@ class Options(_Strict):
     D: str = Field(min_length=1)
 
     def as_list(self) -> list[str]:
-        """The options in order."""
+        """Returns the options in order."""
         return [self.A, self.B, self.C, self.D]
 
 
 class Stress(_Strict):
-    """What makes the record hard."""
+    """Labels for what makes a record hard."""
 
     labels: list[StressLabel] = Field(min_length=1)
     primary: StressLabel
@@ -65,15 +65,15 @@ class Record(_Strict):
 
     Attributes:
         id: `split:Domain-NNN`.
-        split: Half of the dataset.
-        domain: One of ten.
+        split: The split, one of two.
+        domain: The domain, one of ten.
         dialogue: Alternating turns, the user first.
         question: An ordinary request for a decision.
-        options: What could be done.
-        answer: The letter of the only right option.
-        evidence: Indices of the fewest turns that decide the answer.
-        reasoning: Which local fact holds and why the answer follows.
-        stress: What makes it hard.
+        options: The four options.
+        answer: The letter of the only correct option.
+        evidence: Indices of the smallest set of turns that determines the answer.
+        reasoning: Which local fact applies, and why the answer follows from it.
+        stress: Labels for what makes the record hard.
     """
 
     id: str
@@ -104,12 +104,12 @@ class Record(_Strict):
 
     @property
     def cell(self) -> str:
-        """Split and domain together."""
+        """The split and domain, as `split:domain`."""
         return f"{self.split}:{self.domain}"
 
     @property
     def evidence_turns(self) -> list[str]:
-        """The texts that decide the answer."""
+        """The texts of the evidence turns."""
         return [self.dialogue[index].content for index in self.evidence]
 
     @property
@@ -119,25 +119,25 @@ class Record(_Strict):
 
     @property
     def tokens(self) -> int:
-        """Benchmark tokens of the dialogue."""
+        """The length of the dialogue in benchmark tokens."""
         return tokens.from_words(sum(len(turn.content.split()) for turn in self.dialogue))
 
     def option(self, letter: str) -> str:
-        """The option of a letter."""
+        """Returns the option with the given letter."""
         return self.options.as_list()[LETTERS.index(letter)]
 
 
 class Sequel(_Strict):
-    """A later dialogue after which another option of a record is the only right one.
+    """A later dialogue after which another option of a record is the only correct one.
 
     Attributes:
         id: The record's id.
-        named: Whether it uses the name that the record's question uses.
+        named: Whether it mentions the name used in the record's question.
         dialogue: Three to six alternating turns, the user first.
-        answer: The letter that is right after it.
-        evidence: Indices of its fewest turns that state the change.
+        answer: The letter that is correct after the sequel.
+        evidence: Indices of the smallest set of its turns that states the change.
         keeps: Indices of the record's turns that are still needed.
-        reasoning: What changed and why the new answer follows.
+        reasoning: What changed, and why the new answer follows.
     """
 
     id: str
@@ -168,7 +168,7 @@ class Sequel(_Strict):
 def _alternate(dialogue: Sequence[DialogueTurn]) -> None:
     roles = [turn.role for turn in dialogue]
     if roles != [("user", "model")[n % 2] for n in range(len(roles))]:
-        raise ValueError("roles do not alternate, the user first")
+        raise ValueError("roles do not alternate, starting with the user")
 
 
 def _ascending(name: str, indices: list[int], turns: int) -> None:

@@ -1,4 +1,4 @@
-"""Do sequels fit their records, and what did readers who did not write them make of them?"""
+"""Checks of sequels against their records, and the blind readings of sequels."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,16 +12,16 @@ from tsim.toolkit import distinct, names
 
 
 class Reading(BaseModel):
-    """One reader's answer to one question after its sequel; no reader saw a key.
+    """One reader's answer to one question after its sequel. No reader saw the answer key.
 
     Attributes:
-        id: The record.
+        id: The id of the record.
         reader: Who read it.
-        answer: The letter chosen.
-        needs_old: The turns of the record that the reader needed to be sure.
-        needs_later: The turns of the sequel.
-        flags: What the reader held against the sequel.
-        note: The reader's words.
+        answer: The chosen letter.
+        needs_old: The turns of the record that the reader needed.
+        needs_later: The turns of the sequel that the reader needed.
+        flags: Problems that the reader found.
+        note: The reader's comment.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,15 +36,15 @@ class Reading(BaseModel):
 
 
 def shipped_readings() -> list[Reading]:
-    """Returns all readings of sequels, those of sequels that were left out among them."""
+    """Returns all readings of sequels, including those of sequels that were left out."""
     return load_lines([data_dir() / READINGS], Reading)
 
 
 def problems(sequels: Sequence[Sequel], records: Sequence[Record]) -> Iterator[tuple[str, str]]:
-    """Tells what is wrong with sequels.
+    """Checks sequels.
 
     Yields:
-        A record's id, and what is wrong with its sequel.
+        Pairs of a record id and a problem with its sequel.
     """
     by_id = {record.id: record for record in records}
     for sequel in sequels:
@@ -63,7 +63,7 @@ def problems(sequels: Sequence[Sequel], records: Sequence[Record]) -> Iterator[t
 
 def _against(sequel: Sequel, record: Record) -> Iterator[str]:
     if sequel.answer == record.answer:
-        yield f"answer {sequel.answer} is that of the record: nothing changed"
+        yield f"answer {sequel.answer} is also the record's answer: nothing changed"
     turns = len(record.dialogue)
     if sequel.keeps != sorted({*sequel.keeps} & {*range(turns)}):
         yield f"keeps {sequel.keeps} is not ascending within the record's {turns} turns"

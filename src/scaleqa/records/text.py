@@ -1,4 +1,4 @@
-"""Words, n-grams, names and codes: what the checks of records look at."""
+"""Words, n-grams, names and codes, for the checks of records."""
 
 import re
 from collections.abc import Iterable
@@ -15,25 +15,25 @@ SENTENCE = re.compile(r"(?<=[.!?:;\n])\s+|[\"“”()\[\]]|\s[–—-]\s")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, lower case."""
+    """Returns the words of a text in lower case."""
     return [word.lower() for word in WORD.findall(text)]
 
 
 def ngrams(text: str, size: int) -> set[str]:
-    """The runs of that many words."""
+    """Returns all runs of `size` consecutive words."""
     found = words(text)
     return {" ".join(found[i : i + size]) for i in range(len(found) - size + 1)}
 
 
 def share(of: str, within: Iterable[str]) -> float:
-    """The share of a text's longer words that also stand elsewhere."""
+    """Returns the share of a text's words of three or more letters that are in `within`."""
     pool = set(within)
     content = [word for word in words(of) if len(word) > 2]
     return sum(word in pool for word in content) / len(content) if content else 0.0
 
 
 def names(text: str, common: frozenset[str]) -> set[str]:
-    """Capitalised words that are not common ones, and codes of letters and digits."""
+    """Returns capitalised words that are not common words, and codes of letters and digits."""
     found = set()
     for sentence in SENTENCE.split(text):
         for place, word in enumerate(WORD.findall(sentence)):
@@ -46,7 +46,7 @@ def names(text: str, common: frozenset[str]) -> set[str]:
     return found
 
 
-# Written with a capital, but nobody's name.
+# Capitalised words that are not names.
 CALENDAR = frozenset(
     f"{day}{ending}"
     for day in (
@@ -64,7 +64,7 @@ LANGUAGES = frozenset(
 
 
 def common_words(texts: Iterable[str], least: int = 3) -> frozenset[str]:
-    """Words that a collection also writes in lower case, in at least that many texts."""
+    """Returns the words that at least `least` of the texts also write in lower case."""
     counts: dict[str, int] = {}
     for text in texts:
         lowered = {w for w in WORD.findall(text) if w[0].islower()}

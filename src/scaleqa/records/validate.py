@@ -1,6 +1,7 @@
-"""Is a set of records what it says it is?
+"""Validation of records.
 
-Critical findings break the benchmark; warnings ask for a look. Nothing here changes a record.
+Critical findings break the benchmark; warnings should be reviewed. Validation never changes a
+record.
 """
 
 import re
@@ -35,7 +36,7 @@ CLOSEST = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something wrong with a record, or with the set."""
+    """A problem with a record, or with the set of records."""
 
     code: str
     where: str
@@ -44,15 +45,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What a validation found.
+    """The result of a validation.
 
     Attributes:
-        records: Records read.
-        sequels: Sequels read.
+        records: Number of records read.
+        sequels: Number of sequels read.
         critical: Findings that break the benchmark.
-        warnings: Findings that ask for a look.
-        labels: How often each letter is right.
-        evidence_sizes: How many records need that many turns.
+        warnings: Findings that should be reviewed.
+        labels: How often each letter is correct.
+        evidence_sizes: Number of records by number of evidence turns.
         probes: Shortcut probes.
         closest: The closest pairs by each measure.
     """
@@ -76,14 +77,14 @@ def validate(
     release: bool = False,
     sequels: Sequence[Sequel] = (),
 ) -> Validation:
-    """Checks records one by one and as a set, and whether sequels fit them.
+    """Checks records individually and as a set, and sequels against their records.
 
     Args:
-        records: What could be read.
-        bad: What could not.
-        receipts: Receipts of the draw, where there are any.
-        embedder: Used for similarity of meaning; left out if None.
-        release: Whether the set claims to be the whole dataset: then its balance is checked too.
+        records: The records that could be read.
+        bad: Lines that could not be read.
+        receipts: Receipts of the draw, if there are any.
+        embedder: Used for semantic similarity; None skips these checks.
+        release: Whether this is the complete dataset; if so, its balance is checked too.
         sequels: Sequels of some of the records.
     """
     critical = [
@@ -145,7 +146,7 @@ def _wording(record: Record) -> list[Finding]:
             Finding(
                 code="memory-probe",
                 where=record.id,
-                message=f"the question says {probe.group(0)!r}: it asks for a memory",
+                message=f"the question says {probe.group(0)!r}: it refers to the conversation",
             )
         )
     found += [
@@ -159,7 +160,7 @@ def _wording(record: Record) -> list[Finding]:
             Finding(
                 code="evidence",
                 where=record.id,
-                message="an evidence turn stands twice in the dialogue and cannot be told apart",
+                message="an evidence turn occurs twice in the dialogue; its position is ambiguous",
             )
         )
     return found
@@ -183,7 +184,7 @@ def _ids(records: Sequence[Record]) -> list[Finding]:
     found = []
     for record_id, count in Counter(record.id for record in records).items():
         if count > 1:
-            found.append(Finding(code="id", where=record_id, message=f"stands {count} times"))
+            found.append(Finding(code="id", where=record_id, message=f"occurs {count} times"))
     for record in records:
         if record.split not in SPLITS or record.domain not in DOMAINS:
             found.append(Finding(code="id", where=record.id, message="unknown split or domain"))
@@ -210,7 +211,7 @@ def _balance(records: Sequence[Record]) -> list[Finding]:
 
 
 def _reused_names(records: Sequence[Record]) -> list[Finding]:
-    """Names in questions or dialogues of several records; anchors must be unique."""
+    """Finds names used in several records; the names that questions refer to must be unique."""
     common = common_words(f"{r.question}\n{r.text}" for r in records)
     holders: dict[str, list[str]] = defaultdict(list)
     for record in records:

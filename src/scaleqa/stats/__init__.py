@@ -1,4 +1,4 @@
-"""Statistics: pure and seeded."""
+"""Statistics: pure functions; random ones take a seed."""
 
 from scaleqa.stats.intervals import Interval, wilson
 from scaleqa.stats.paired import Difference, kappa, mcnemar, paired_bootstrap

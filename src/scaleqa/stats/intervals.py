@@ -16,9 +16,9 @@ def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:
     """Wilson's score interval for a proportion.
 
     Args:
-        successes: Number of successes; parts count where ties were split.
+        successes: Number of successes; fractional if ties were split.
         trials: Number of trials.
-        confidence: Level of the interval.
+        confidence: Confidence level.
     """
     if trials == 0:
         return Interval(0.0, 1.0)

@@ -11,12 +11,12 @@ from scaleqa.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A paired difference of means: first less second.
+    """A paired difference of means: first minus second.
 
     Attributes:
         difference: The difference.
         interval: Percentile bootstrap interval over questions.
-        samples: Bootstrap samples drawn.
+        samples: Number of bootstrap samples.
     """
 
     difference: float
@@ -32,7 +32,7 @@ def paired_bootstrap(
     samples: int = 10_000,
     confidence: float = 0.95,
 ) -> Difference:
-    """Resamples questions, keeping each question's two values together.
+    """Computes a paired bootstrap interval, resampling questions.
 
     Raises:
         ValueError: The sequences differ in length or are empty.
@@ -54,7 +54,7 @@ def paired_bootstrap(
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
-    """The exact two-sided p-value of McNemar's test: do two systems err on as many questions?"""
+    """Returns the exact two-sided p-value of McNemar's test."""
     if len(first) != len(second):
         raise ValueError(f"expected two equally long sequences, found {len(first)}, {len(second)}")
     only_first = sum(a and not b for a, b in zip(first, second, strict=True))
@@ -66,7 +66,7 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
 
 
 def kappa(first: Sequence[str], second: Sequence[str]) -> float:
-    """Cohen's kappa: agreement of two readers beyond chance; 1 where chance alone agrees fully."""
+    """Returns Cohen's kappa: agreement beyond chance; 1 if chance agreement is complete."""
     if len(first) != len(second) or not len(first):
         raise ValueError(f"expected two equally long sequences, found {len(first)}, {len(second)}")
     count = len(first)

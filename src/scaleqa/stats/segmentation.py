@@ -1,7 +1,7 @@
-"""How far cuts of a sequence are from those wanted.
+"""Metrics for segmentation.
 
-Cuts are given gap by gap: a sequence of n items has n - 1 gaps, and True cuts there. A window of k
-gaps lies between two items at a distance of k.
+Cuts are given per gap: a sequence of n items has n - 1 gaps, and True means a cut. A window of k
+gaps lies between two items at distance k.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ Cuts: TypeAlias = Sequence[bool]
 
 
 def pk(wanted: Cuts, found: Cuts, k: int) -> float:
-    """Beeferman's Pk: share of pairs at distance k wrongly put together or apart; 0 is best.
+    """Beeferman's Pk: share of pairs at distance k wrongly joined or separated; 0 is best.
 
     Raises:
         ValueError: The sequences differ in length, or no window fits.
@@ -29,7 +29,7 @@ def window_diff(wanted: Cuts, found: Cuts, k: int) -> float:
 
 
 def half_segment(wanted: Iterable[Cuts]) -> int:
-    """Returns the window that both are read with: half the mean segment, rounded, at least 1."""
+    """Returns the window size for both metrics: half the mean segment, rounded, at least 1."""
     items, segments = 0, 0
     for cuts in wanted:
         items += len(cuts) + 1
@@ -38,7 +38,7 @@ def half_segment(wanted: Iterable[Cuts]) -> int:
 
 
 def exact_f1(wanted: Iterable[Cuts], found: Iterable[Cuts]) -> float:
-    """F1 of cuts at exactly the right gap, all sequences taken together; 0 where none is right."""
+    """F1 of cuts at exactly the right gap, over all sequences; 0 if none is right."""
     right, there, made = 0, 0, 0
     for one, other in zip(wanted, found, strict=True):
         right += sum(a and b for a, b in zip(one, other, strict=True))

@@ -1,4 +1,4 @@
-"""The systems under test, ours and anybody's, behind one protocol."""
+"""The systems under test, built-in and third-party, behind one protocol."""
 
 from scaleqa.systems.declaration import Budget, Kind, Sees, SystemDeclaration
 from scaleqa.systems.flat import FlatSystem

@@ -1,4 +1,4 @@
-"""BM25 over fixed chunks: runs of whole turns within a given length, the best few by words."""
+"""BM25 over fixed chunks of whole turns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from tsim.toolkit import Postings, best, tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bm25ChunksOptions:
-    """How long chunks are, and how many are shown."""
+    """Length of chunks, and how many are shown."""
 
-    size: Annotated[int, Field(ge=1, description="Most tokens of a chunk.")] = 1100
+    size: Annotated[int, Field(ge=1, description="Maximum tokens of a chunk.")] = 1100
     k: Annotated[int, Field(ge=1, description="Chunks shown.")] = 5
 
 
 class Bm25Chunks(FlatSystem):
-    """Chunks of consecutive whole turns that do not overlap; the last one is still open.
+    """Non-overlapping chunks of consecutive whole turns; the last one is still open.
 
-    The index is made at the first request after turns came: an open chunk that grows would have to
-    be taken out of it otherwise.
+    The index is rebuilt at the first request after new turns, because an open chunk that grows
+    cannot be updated in place.
     """
 
     def __init__(self, options: Bm25ChunksOptions, tools: Tools) -> None:
@@ -38,7 +38,7 @@ class Bm25Chunks(FlatSystem):
         self._postings: Postings | None = None
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
-        """Fills chunks; a turn longer than a chunk is one of its own."""
+        """Fills chunks; a turn longer than a chunk gets a chunk of its own."""
         for turn in turns:
             words = len(turn.text.split())
             if not self._chunks or tokens.from_words(self._open + words) > self._size:
@@ -49,7 +49,7 @@ class Bm25Chunks(FlatSystem):
         self._postings = None
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Finds the chunks that share most with the request; those that share nothing stay out."""
+        """Finds the best chunks; chunks that share no word with the request are left out."""
         scores = self._indexed().scores(asked.question)
         return self.show(
             [

@@ -1,4 +1,4 @@
-"""What a system says of itself, so that no other module needs to know systems by name."""
+"""The declaration of a system, so that no other module needs to know systems by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,25 +10,25 @@ from scaleqa.specs import Spec
 from scaleqa.systems.protocol import System, Tools
 
 OptionsT = TypeVar("OptionsT")
-# The place of a system that declares none.
+# The order of a system that declares none.
 UNPLACED = 100
 
 
 class Kind(StrEnum):
-    """What a system is compared as; reports list kinds in this order."""
+    """The role of a system in comparisons; reports list kinds in this order."""
 
     OURS = "ours"
     """A method of this project."""
     METHOD = "method"
     """A memory that could be used in practice."""
     CONTROL = "control"
-    """No memory that could be used: it shows everything, or is told the boundaries."""
+    """Not a usable memory: it shows everything, or is given the true boundaries."""
     BOUND = "bound"
-    """The least or the most that can be reached: nothing at all, or the evidence itself."""
+    """A lower or upper bound: it shows nothing, or the evidence itself."""
 
 
 class Sees(StrEnum):
-    """What part of the truth a system is given."""
+    """The part of the truth that a system is given."""
 
     NONE = "none"
     BOUNDARIES = "boundaries"
@@ -37,22 +37,22 @@ class Sees(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How a system is held to a number of context tokens.
+    """How the context of a system is limited to a number of tokens.
 
     Attributes:
         option: The option that limits the context.
-        unit: Mean tokens of a unit, with default options, where the option counts units; None where
-            it counts tokens.
+        unit: Mean tokens of a unit with default options, if the option counts units; None if it
+            counts tokens.
     """
 
     option: str = "budget"
     unit: int | None = None
 
     def of(self, spec: Spec, tokens: int) -> Spec:
-        """Returns a specification that is held to so many tokens, unless it sets a limit itself.
+        """Returns the specification limited to `tokens`, unless it sets a limit itself.
 
-        Where units are counted, any other option may change their length: such a specification
-        stays as it is.
+        If units are counted, a specification with any options is returned unchanged, because
+        other options may change the length of a unit.
         """
         if self.option in spec.options or (self.unit and spec.options):
             return spec
@@ -65,21 +65,22 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemDeclaration(Generic[OptionsT]):
-    """One system: what users write, what it may see, how it is made and shown.
+    """The declaration of a system: its name and options, what it may see, how it is shown.
 
     Attributes:
-        name: What users write; the name of its entry point.
-        summary: What it does, in a line.
-        options: The class of its options.
+        name: The name that users write, and the name of its entry point.
+        summary: A one-line description.
+        options: The options class.
         make: Makes an empty system from options and tools.
-        kind: What it is compared as.
-        sees: What part of the truth it is given.
-        budget: How it is held to a number of context tokens; None if it cannot be.
-        order: Its place among systems of its kind.
-        colour: Its colour in figures, as #rrggbb; None for one that is still free.
-        slow_to_ingest: Whether long threads take it so long that tables may leave it out there.
-        without_model: What takes the place of a language model where none is given, as a clause;
-            empty for systems that use none.
+        kind: Its role in comparisons.
+        sees: The part of the truth that it is given.
+        budget: How its context is limited to a number of tokens; None if it cannot be.
+        order: Its position among systems of its kind.
+        colour: Its colour in figures, as #rrggbb; None to use any free colour.
+        slow_to_ingest: Whether tables may leave it out for long threads because ingesting them
+            takes too long.
+        without_model: What replaces the language model if none is given, as a clause; empty for
+            systems that use no model.
     """
 
     name: str
@@ -95,10 +96,10 @@ class SystemDeclaration(Generic[OptionsT]):
     without_model: str = ""
 
     def open(self, options: Mapping[str, str], tools: Tools) -> System:
-        """Makes an empty system, and hands it no more of the truth than it declares.
+        """Makes an empty system, which is given only the part of the truth that it declares.
 
         Raises:
-            DataError: An option is unknown or has a value that is not allowed.
+            DataError: An option is unknown or its value is not allowed.
         """
         shown = replace(
             tools,
@@ -108,5 +109,5 @@ class SystemDeclaration(Generic[OptionsT]):
         return self.make(read_options(self.options, options, of=self.name), shown)
 
     def list_options(self) -> list[Option]:
-        """Lists its options."""
+        """Lists the options."""
         return list_options(self.options)

@@ -1,7 +1,7 @@
-"""Episodes alone: cut by the paper's drift rule, one vector each, the nearest few.
+"""Episodes only: cut by the paper's drift rule, one vector per episode.
 
-The stage of the paper's ablation between fixed windows and the full method: its segmentation with
-none of its views and none of its ranking.
+This is the stage of the paper's ablation between fixed windows and the full method: its
+segmentation without its views and its ranking.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,13 +22,13 @@ class DriftWindowOptions:
     """Where windows end, and how many are shown."""
 
     theta: Annotated[
-        float, Field(ge=0, description="Similarity below which a window ends; 0: the paper's.")
+        float, Field(ge=0, description="Similarity below which a window ends; 0: as in the paper.")
     ] = 0.0
     k: Annotated[int, Field(ge=1, description="Windows shown.")] = 5
 
 
 class DriftWindow(WindowedSystem):
-    """Windows that end where the talk drifts away."""
+    """Windows that end where the conversation drifts to another topic."""
 
     def __init__(self, options: DriftWindowOptions, tools: Tools) -> None:
         """Starts empty."""
@@ -38,7 +38,7 @@ class DriftWindow(WindowedSystem):
         self._state = self._rule.resume(())
 
     def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
-        """Cuts where the rule does."""
+        """Applies the drift rule to new turns."""
         vectors = self._embedder.embed([turn.text for turn in turns])
         for turn, vector in zip(turns, vectors, strict=True):
             words = len(turn.text.split())

@@ -1,4 +1,4 @@
-"""Fixed windows: runs of whole turns of about a given length, one vector each, the nearest few."""
+"""Fixed windows: runs of whole turns of about a given length, one vector per window."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tsim.toolkit import tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedWindowOptions:
-    """How long windows are, and how many are shown."""
+    """Length of windows, and how many are shown."""
 
     size: Annotated[int, Field(ge=0, description="Tokens at which a window is full.")] = 128
     k: Annotated[int, Field(ge=1, description="Windows shown.")] = 5
@@ -32,7 +32,7 @@ class FixedWindow(WindowedSystem):
         self._begun = False
 
     def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
-        """A turn opens a window where the one before it is full."""
+        """A turn starts a new window if the current one is full."""
         for turn in turns:
             cut = not self._begun or tokens.from_words(self._held) >= self._size
             words = len(turn.text.split())

@@ -1,4 +1,4 @@
-"""What systems over a flat list of turns share."""
+"""A base class for systems over a flat list of turns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,32 +15,32 @@ class FlatSystem:
         self.words = 0
 
     def ingest(self, turns: Sequence[StreamTurn]) -> None:
-        """Takes in turns, in order."""
+        """Ingests turns, in order."""
         for turn in turns:
             self.turns[turn.id] = turn
             self.words += len(turn.text.split())
         self.index(turns)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
-        """Indexes new turns; the base keeps them only."""
+        """Indexes new turns; does nothing by default."""
 
     def observe(self, exchange: Exchange) -> None:
-        """Takes in an exchange."""
+        """Ingests an exchange."""
         self.ingest(exchange.turns)
 
     def account(self) -> Accounting:
-        """Tells what is kept."""
+        """Returns what the system keeps."""
         return Accounting(vectors=0, indexed_words=self.words)
 
     def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:
-        """One view only."""
+        """Returns nothing: there is only one view."""
         return {}
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing by default."""
 
     def show(self, units: Sequence[Unit]) -> Retrieved:
-        """Writes units as context, best first, a turn once."""
+        """Formats units as a context, best first, with each turn only once."""
         shown: dict[int, None] = {}
         blocks = []
         for unit in units:
@@ -51,9 +51,9 @@ class FlatSystem:
         return Retrieved(units=tuple(units), context="\n\n".join(blocks), shown=frozenset(shown))
 
     def line(self, turn: int) -> str:
-        """One turn in a context."""
+        """Returns a turn as a line of a context."""
         return f"{self.turns[turn].role}: {self.turns[turn].text}"
 
     def cost(self, turns: Iterable[int]) -> int:
-        """Words that turns take in a context; tokens are rounded, and their sums too short."""
+        """Returns the words that turns take in a context; summing rounded tokens is inexact."""
         return sum(len(self.line(turn).split()) for turn in turns)

@@ -1,4 +1,4 @@
-"""Full context: the whole thread, or as much of its newest part as a budget holds."""
+"""Full context: the whole thread, or its newest part within a budget."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,15 +13,15 @@ from tsim.toolkit import tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullContextOptions:
-    """How long the context may be."""
+    """Length of the context."""
 
     budget: Annotated[
-        int, Field(ge=0, description="Tokens of the context, the newest turns; 0: no limit.")
+        int, Field(ge=0, description="Tokens of the context (newest turns); 0: no limit.")
     ] = 0
 
 
 class FullContext(FlatSystem):
-    """Shows the whole thread, or its newest part under a budget."""
+    """Shows the whole thread, or its newest part within a budget."""
 
     def __init__(self, options: FullContextOptions, tools: Tools) -> None:
         """Starts empty."""
@@ -29,7 +29,7 @@ class FullContext(FlatSystem):
         self._budget = options.budget
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Takes turns from the newest back while the budget lasts, and shows them in order."""
+        """Takes turns from the newest backwards within the budget, and shows them in order."""
         kept: list[int] = []
         left = tokens.words_within(self._budget) if self._budget else None
         for turn in reversed(self.turns):
@@ -44,7 +44,7 @@ class FullContext(FlatSystem):
 
 SYSTEM = SystemDeclaration(
     name="full_context",
-    summary="The whole thread, or its newest part under a budget.",
+    summary="The whole thread, or its newest part within a budget.",
     options=FullContextOptions,
     make=FullContext,
     kind=Kind.CONTROL,

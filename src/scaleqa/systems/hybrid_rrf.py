@@ -1,4 +1,4 @@
-"""Hybrid RRF: dense and BM25 rankings of turns fused, neighbours added, a context budget."""
+"""Hybrid RRF: fused dense and BM25 rankings of turns, with neighbouring turns."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ RRF = 60
 
 
 def fuse(rankings: Iterable[Sequence[int]]) -> dict[int, float]:
-    """Fuses rankings of places: each adds the reciprocal of a place's rank, damped."""
+    """Fuses rankings of positions by reciprocal rank."""
     fused: dict[int, float] = defaultdict(float)
     for ranking in rankings:
         for rank, place in enumerate(ranking, 1):
@@ -27,17 +27,15 @@ def fuse(rankings: Iterable[Sequence[int]]) -> dict[int, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HybridRrfOptions:
-    """How deep rankings are read, what comes with a hit, and how long the context is."""
+    """Depth of the rankings, neighbours of a hit, and length of the context."""
 
     depth: Annotated[int, Field(ge=1, description="Turns taken from each ranking.")] = 50
-    neighbours: Annotated[
-        int, Field(ge=0, description="Turns on either side that come with a hit.")
-    ] = 1
+    neighbours: Annotated[int, Field(ge=0, description="Turns added on either side of a hit.")] = 1
     budget: Annotated[int, Field(ge=0, description="Tokens of the context.")] = 1200
 
 
 class HybridRrf(FlatSystem):
-    """Reciprocal-rank fusion of two rankings of single turns, with the turns beside each."""
+    """Reciprocal-rank fusion of two rankings of single turns, with the turns next to each."""
 
     def __init__(self, options: HybridRrfOptions, tools: Tools) -> None:
         """Starts empty."""
@@ -51,14 +49,14 @@ class HybridRrf(FlatSystem):
         self._postings = Postings()
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
-        """Embeds new turns and notes their words."""
+        """Embeds new turns and indexes their words."""
         self._ids += [turn.id for turn in turns]
         self._rows.extend(self._embedder.embed([turn.text for turn in turns]))
         for turn in turns:
             self._postings.append(turn.text)
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Fuses both rankings and packs hits with their neighbours under the budget."""
+        """Fuses both rankings and packs hits with their neighbours into the budget."""
         dense = self._rows.scores(self._embedder.embed_query(asked.question))
         sparse = self._postings.scores(asked.question)
         found = [p for p in best(sparse, self._depth) if sparse[p] > 0]
@@ -79,13 +77,13 @@ class HybridRrf(FlatSystem):
         return self.show(units)
 
     def account(self) -> Accounting:
-        """Tells what is kept."""
+        """Returns what the system keeps."""
         return Accounting(vectors=len(self._rows), indexed_words=2 * self.words)
 
 
 SYSTEM = SystemDeclaration(
     name="hybrid_rrf",
-    summary="Dense and BM25 rankings of turns, fused; neighbours come along.",
+    summary="Dense and BM25 rankings of turns, fused; neighbours are added.",
     options=HybridRrfOptions,
     make=HybridRrf,
     budget=Budget(),

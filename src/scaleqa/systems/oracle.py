@@ -1,4 +1,4 @@
-"""Oracle: the evidence itself, which is what a perfect memory would show."""
+"""Oracle: the evidence itself, as a perfect memory would show it."""
 
 from scaleqa.options import NoOptions
 from scaleqa.systems.declaration import Kind, Sees, SystemDeclaration
@@ -10,12 +10,12 @@ class Oracle(FlatSystem):
     """Shows the evidence turns."""
 
     def __init__(self, options: NoOptions, tools: Tools) -> None:
-        """Starts with the truth."""
+        """Keeps the evidence of all questions."""
         super().__init__()
         self._truth = tools.truth
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Looks the evidence up, as far as the thread has come."""
+        """Returns the evidence turns that have been ingested so far."""
         turns = tuple(turn for turn in self._truth[asked.id] if turn in self.turns)
         return self.show([Unit(turns=turns, score=1.0)] if turns else [])
 

@@ -1,6 +1,6 @@
-"""Packed turns: single turns by cosine, long ones discounted, as many as a budget holds.
+"""Packed turns: single turns by cosine, with a discount for long turns, up to a budget.
 
-A control for methods that pack: it has their budget and their discount, and nothing else.
+A control for methods that pack turns: it has their budget and discount, and nothing else.
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ from tsim.toolkit import DenseIndex, best, tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedTurnsOptions:
-    """How long the context is, and which turns count as long."""
+    """Length of the context, and which turns count as long."""
 
     budget: Annotated[int, Field(ge=0, description="Tokens of the context.")] = 1100
     long: Annotated[
-        int, Field(ge=0, description="Words from which a turn is discounted; 0: none is.")
+        int, Field(ge=0, description="Words above which a turn is discounted; 0: never.")
     ] = 60
 
 
 class PackedTurns(FlatSystem):
-    """Dense retrieval of single turns under a budget."""
+    """Dense retrieval of single turns within a budget."""
 
     def __init__(self, options: PackedTurnsOptions, tools: Tools) -> None:
         """Starts empty."""
@@ -47,7 +47,7 @@ class PackedTurns(FlatSystem):
         self._rows.extend(self._embedder.embed([turn.text for turn in turns]))
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Takes turns by cosine, beyond `long` words by cosine a word; what is too long stays."""
+        """Packs turns by cosine; above `long` words it is divided by words / `long`."""
         scores = self._rows.scores(self._embedder.embed_query(asked.question))
         if self._long:
             lengths = np.array(self._lengths, dtype=np.float32)
@@ -61,7 +61,7 @@ class PackedTurns(FlatSystem):
         return self.show(units)
 
     def account(self) -> Accounting:
-        """Tells what is kept."""
+        """Returns what the system keeps."""
         return Accounting(vectors=len(self._rows), indexed_words=self.words)
 
 

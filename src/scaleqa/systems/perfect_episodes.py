@@ -1,4 +1,4 @@
-"""Perfect episodes: what dense retrieval could do if episodes were cut without a mistake."""
+"""Perfect episodes: dense retrieval with the true boundaries of dialogues."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from tsim.toolkit import DenseIndex, Postings, Vector, best
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerfectEpisodesOptions:
-    """How many dialogues are shown, and how they are ranked."""
+    """Number of dialogues shown, and how they are ranked."""
 
     k: Annotated[int, Field(ge=1, description="Dialogues shown.")] = 5
     words: Annotated[
-        float, Field(ge=0, description="Weight of the BM25 ranking beside the dense one.")
+        float, Field(ge=0, description="Weight of the BM25 ranking in the fusion.")
     ] = 0.0
 
 
 class PerfectEpisodes(FlatSystem):
-    """Knows where each dialogue begins and ends, but not which one matters.
+    """Knows where each dialogue begins and ends, but not which one is relevant.
 
-    One vector per dialogue, the nearest few. An exchange is a dialogue of its own, and so is a turn
-    that no dialogue holds.
+    It keeps one vector per dialogue and shows the nearest dialogues. An exchange is a dialogue of
+    its own, and so is a turn that belongs to no dialogue.
     """
 
     def __init__(self, options: PerfectEpisodesOptions, tools: Tools) -> None:
-        """Starts with the dialogues, and none of their turns."""
+        """Starts with the boundaries, but without any turns."""
         super().__init__()
         self._embedder = tools.embedder
         self._k = options.k
@@ -61,7 +61,7 @@ class PerfectEpisodes(FlatSystem):
         self._rows.extend(np.asarray(vectors[known:]))
 
     def observe(self, exchange: Exchange) -> None:
-        """Takes in an exchange as one dialogue."""
+        """Ingests an exchange as one dialogue."""
         first, second = exchange.turns
         self._home[second.id] = first.id
         super().observe(exchange)
@@ -79,11 +79,11 @@ class PerfectEpisodes(FlatSystem):
         )
 
     def account(self) -> Accounting:
-        """Tells what is kept."""
+        """Returns what the system keeps."""
         return Accounting(vectors=len(self._rows), indexed_words=self.words)
 
     def _fused(self, dense: Vector, question: str) -> Vector:
-        """Fuses ranks by meaning and by words, the latter weighted; the index is made afresh."""
+        """Fuses the dense ranking with a weighted BM25 ranking, whose index is rebuilt."""
         postings = Postings()
         for place in range(len(self._held)):
             postings.append(self._text(place))

@@ -1,9 +1,9 @@
-"""What a system under test is.
+"""The protocol of systems under test.
 
-A system joins the benchmark with one file that declares it (see `declaration.py`), registered under
-the entry-point group `scaleqa.systems`. It is fed the thread turn by turn, answers requests with
-units of turns, and sees each exchange afterwards. It never sees questions to come, and neither
-evidence nor boundaries unless it declares that it does.
+A system is one file with a declaration (see `declaration.py`), given as `FILE.py:ATTRIBUTE` or
+registered in the entry-point group `scaleqa.systems`. It ingests the thread turn by turn, answers
+requests with units of turns, and sees each exchange afterwards. It never sees future questions, and
+sees neither evidence nor boundaries unless it declares so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ class Asked:
     """A request as a system sees it.
 
     Attributes:
-        id: The question's.
-        question: Its text.
-        options: The choices by letter; None for a question without choices.
+        id: The id of the question.
+        question: The text of the question.
+        options: The options by letter; None for a question without options.
     """
 
     id: str
@@ -32,14 +32,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Something retrieved: turns that belong together, best unit first.
+    """A retrieved unit: turns that belong together.
 
     Attributes:
-        turns: Ids of the turns it holds, in order; those of earlier exchanges count on from the
-            thread's.
-        score: What it was ranked by.
-        label: What the system calls it.
-        why: Where the score comes from, in words.
+        turns: Ids of its turns, in order; ids of earlier exchanges follow those of the thread.
+        score: The score it was ranked by.
+        label: The system's name for the unit.
+        why: An explanation of the score.
     """
 
     turns: tuple[int, ...]
@@ -53,8 +52,8 @@ class Retrieved:
     """The answer to a request.
 
     Attributes:
-        units: What was found, best first.
-        context: The text handed to the answer model.
+        units: The retrieved units, best first.
+        context: The text for the answer model.
         shown: Ids of the turns whose full text is in the context.
     """
 
@@ -65,7 +64,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A request and its answer, to be written back: two more turns of the thread."""
+    """A request and its answer, which become two more turns of the thread."""
 
     turns: tuple[StreamTurn, StreamTurn]
 
@@ -75,9 +74,9 @@ class Accounting:
     """What a system keeps.
 
     Attributes:
-        vectors: Vectors held.
-        indexed_words: Words of all indexed texts, copies counted.
-        llm_calls: Calls of a language model so far.
+        vectors: Number of vectors.
+        indexed_words: Words of all indexed texts, including copies.
+        llm_calls: Number of language model calls so far.
     """
 
     vectors: int = 0
@@ -90,11 +89,10 @@ class Tools:
     """What a system may use.
 
     Attributes:
-        embedder: The benchmark's embedder; vectors are shared between systems, never state.
-        model: A language model for the system's own use, where the user names one.
-        truth: Each question's evidence turns; empty for systems that do not declare to see it.
-        dialogues: The turns of each dialogue of the thread; empty for systems that do not declare
-            to see boundaries.
+        embedder: The benchmark's embedder; systems share cached vectors, but no state.
+        model: A language model for the system's own use, if the user names one.
+        truth: The evidence turns of each question; empty unless the system declares to see them.
+        dialogues: The turns of each dialogue; empty unless the system declares to see boundaries.
     """
 
     embedder: Embedder
@@ -107,25 +105,25 @@ class System(Protocol):
     """A memory under test."""
 
     def ingest(self, turns: Sequence[StreamTurn]) -> None:
-        """Takes in the thread, in order, turn by turn."""
+        """Ingests turns of the thread, in order."""
         ...
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Finds what bears on a request."""
+        """Retrieves what is relevant to a request."""
         ...
 
     def observe(self, exchange: Exchange) -> None:
-        """Takes in an exchange that has just happened."""
+        """Ingests an exchange that has just happened."""
         ...
 
     def account(self) -> Accounting:
-        """Tells what the system keeps."""
+        """Returns what the system keeps."""
         ...
 
     def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:
-        """Tells which turns each view leads to; empty for systems with one view."""
+        """Returns the turns that each view leads to; empty for systems with one view."""
         ...
 
     def close(self) -> None:
-        """Lets go of everything."""
+        """Releases all resources."""
         ...

@@ -1,8 +1,8 @@
-"""Systems by name: the benchmark's own and others' are found the same way.
+"""Finding systems by name, built-in and third-party alike.
 
-The entry-point group `scaleqa.systems` holds a `SystemDeclaration` for each name. A plain function
+The entry-point group `scaleqa.systems` has a `SystemDeclaration` for each name. A plain function
 `(options, tools) -> System` is accepted too: it gets its options as the user wrote them, a mapping
-of strings, and sees nothing of the truth.
+of strings, and sees no part of the truth.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,12 +20,12 @@ KINDS = tuple(Kind)
 
 
 def system_names() -> list[str]:
-    """Names all registered systems."""
+    """Returns the names of all registered systems."""
     return [*plugins.points(GROUP)]
 
 
 def systems() -> list[SystemDeclaration[Any]]:
-    """Returns all registered systems, in the order they are shown.
+    """Returns all registered systems, in display order.
 
     Raises:
         DataError: One of them cannot be loaded.
@@ -34,7 +34,7 @@ def systems() -> list[SystemDeclaration[Any]]:
 
 
 def find_system(name: str) -> SystemDeclaration[Any]:
-    """Returns the system of a name, or of `FILE.py:ATTRIBUTE`.
+    """Returns the system with the given name, or from `FILE.py:ATTRIBUTE`.
 
     Raises:
         DataError: There is no such system, or it cannot be loaded.
@@ -56,26 +56,26 @@ def open_system(spec: str, tools: Tools) -> System:
     """Opens a system from `name` or `name:key=value,key=value`.
 
     Raises:
-        DataError: There is no such system, or an option is malformed.
+        DataError: There is no such system, or an option is invalid.
     """
     parsed = Spec.parse(spec)
     return find_system(parsed.name).open(parsed.options, tools)
 
 
 def with_budget(spec: str, budget: int) -> str:
-    """Holds a system to a budget of context tokens, if it can be and sets no limit itself."""
+    """Limits a system to a budget of context tokens, if it can be and sets no limit itself."""
     parsed = Spec.parse(spec)
     declared = find_system(parsed.name).budget
     return str(declared.of(parsed, budget)) if declared else spec
 
 
 def ordered(specs: Iterable[str]) -> list[str]:
-    """Orders systems: ours, other methods, controls, bounds; unknown ones are methods."""
+    """Orders systems: ours, other methods, controls, bounds; unknown systems are methods."""
     return sorted(specs, key=lambda spec: (*_rank(_registered(spec)), spec))
 
 
 def rivals(specs: Iterable[str]) -> list[str]:
-    """Returns the systems that are no bounds."""
+    """Returns the systems that are not bounds."""
     return [spec for spec in specs if _kind(spec) is not Kind.BOUND]
 
 
@@ -87,7 +87,8 @@ def memories(specs: Iterable[str]) -> list[str]:
 def colour_of(spec: str) -> str | None:
     """Returns the colour that a system declares.
 
-    With options it has none: it may be shown beside the same system with others.
+    Returns None for a system with options, because it may be shown next to the same system with
+    other options.
     """
     found = _registered(spec)
     return found.colour if found and not Spec.parse(spec).options else None
@@ -99,7 +100,7 @@ def _plain(name: str, make: Callable[..., System]) -> SystemDeclaration[dict[str
 
 
 def _registered(spec: str) -> SystemDeclaration[Any] | None:
-    """The declaration of a registered system; results may name systems that are not here."""
+    """Returns the declaration of a system, or None; rows may name systems not installed here."""
     try:
         name = Spec.parse(spec).name
     except DataError:

@@ -1,4 +1,4 @@
-"""Second looks at candidates: late interaction over token vectors, or a cross-encoder."""
+"""Rerankers: late interaction over token vectors, or a cross-encoder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,29 +16,29 @@ DIGITS = 6
 
 
 class Reranker(Protocol):
-    """Scores passages, runs of turns named by their places, for a question."""
+    """Scores passages (ranges of turn positions) for a question."""
 
     label: str
 
     @property
     def vectors(self) -> int:
-        """Vectors it keeps."""
+        """Number of vectors kept."""
         ...
 
     def add(self, texts: Sequence[str]) -> None:
-        """Takes in the next turns."""
+        """Adds the next turns."""
         ...
 
     def scores(self, question: str, passages: Sequence[range]) -> list[float]:
-        """Scores passages: higher is better."""
+        """Returns a score per passage; higher is better."""
         ...
 
 
 class MaxSim:
-    """Late interaction: each token of the question finds its nearest in the passage.
+    """Late interaction: each token of the question is matched to its nearest in the passage.
 
-    Turns are encoded when they come, since at request time a passage would cost a forward pass a
-    turn. Half precision is enough for cosines that are rounded anyway.
+    Turns are encoded when they are added, because at request time each turn of a passage would need
+    a forward pass. Half precision is enough, since scores are rounded anyway.
     """
 
     label = "maxsim"
@@ -58,8 +58,8 @@ class MaxSim:
     def scores(self, question: str, passages: Sequence[range]) -> list[float]:
         """Returns the mean over the question's tokens of the highest cosine in each passage."""
         tokens = unit(self._encoder.token_vectors([question])[0])
-        # Turn by turn, because passages overlap, and because a product's shape then depends on
-        # nothing but the question and the turn.
+        # Turn by turn, because passages overlap, and because the shape of a product then depends
+        # only on the question and the turn.
         nearest = {
             turn: (self._turns[turn].astype(np.float32) @ tokens.T).max(axis=0)
             for turn in sorted({turn for passage in passages for turn in passage})
@@ -69,7 +69,7 @@ class MaxSim:
 
 
 class CrossEncoded:
-    """Each passage is read together with the question, which nothing can prepare."""
+    """Scores each passage together with the question, so nothing can be precomputed."""
 
     label = "cross-encoder"
     vectors = 0
@@ -80,7 +80,7 @@ class CrossEncoded:
         self._texts: list[str] = []
 
     def add(self, texts: Sequence[str]) -> None:
-        """Keeps turns."""
+        """Keeps the texts of turns."""
         self._texts += texts
 
     def scores(self, question: str, passages: Sequence[range]) -> list[float]:
@@ -108,7 +108,7 @@ def open_reranker(choice: str, embedder: Embedder) -> Reranker | None:
         return MaxSim(encoder)
     if not Path(choice).is_dir():
         raise DataError(
-            f"reranker={choice!r} is no directory; write maxsim, none, or the path of a "
+            f"reranker={choice!r} is not a directory; write maxsim, none, or the path of a "
             "cross-encoder in Hugging Face layout, such as a copy of "
             "cross-encoder/ms-marco-MiniLM-L-6-v2"
         )

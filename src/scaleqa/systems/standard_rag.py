@@ -1,4 +1,4 @@
-"""Standard RAG: one vector a turn, the five nearest."""
+"""Standard RAG: one vector per turn, the nearest turns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tsim.toolkit import DenseIndex, best
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandardRagOptions:
-    """How many turns are shown."""
+    """Number of turns shown."""
 
     k: Annotated[int, Field(ge=1, description="Turns shown.")] = 5
 
@@ -45,7 +45,7 @@ class StandardRag(FlatSystem):
         )
 
     def account(self) -> Accounting:
-        """Tells what is kept."""
+        """Returns what the system keeps."""
         return Accounting(vectors=len(self._rows), indexed_words=self.words)
 
 

@@ -1,4 +1,4 @@
-"""Summaries for systems that make them: by a chat model, or by the most central sentences."""
+"""Summaries, by a chat model or by extracting the most central sentences."""
 
 import re
 from collections import Counter
@@ -19,10 +19,10 @@ PROMPT = (
 
 
 def summarise(texts: Sequence[str], most_tokens: int, model: ChatModel | None = None) -> str:
-    """Summarises texts: with a model if there is one, otherwise by LexRank.
+    """Summarises texts with a model if there is one, otherwise by LexRank.
 
-    Without a model the sentences that share most with all others are kept whole, in their order,
-    until the limit; the text is extracted, never rewritten.
+    LexRank keeps the sentences that have most in common with all others, whole and in their order,
+    up to the limit.
     """
     if model is not None:
         words = tokens.words_within(most_tokens)

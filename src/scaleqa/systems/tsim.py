@@ -16,17 +16,17 @@ from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Too
 from tsim import Memory, NewTurn
 from tsim.presets import LATE, AnyPreset, LateSettings, Preset
 
-# The parts of the late preset, each with what takes it out.
+# The parts of the late preset, each with a function that removes it.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
     "words": lambda s: replace(s, span=replace(s.span, lexical_weight=0.0)),
-    # Words weigh the same whether they tell much or little.
+    # Words have the same weight however informative they are.
     "information": lambda s: replace(
         s, span=replace(s.span, lexical_weight=2.0, information_power=0.0)
     ),
     "names": lambda s: replace(s, span=replace(s.span, name_factor=1.0)),
     "rarity": lambda s: replace(s, span=replace(s.span, rarity_power=1.0)),
     "windows": lambda s: replace(s, span=replace(s.span, window_weight=0.0)),
-    # The same chance of a new topic at every gap.
+    # The same probability of a new topic at every gap.
     "boundaries": lambda s: replace(
         s,
         boundary=replace(
@@ -43,19 +43,21 @@ PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsimOptions:
-    """How much is shown, and which parts of the method are left out."""
+    """Size of the context, and parts of the method to leave out."""
 
     budget: Annotated[
         int, Field(ge=0, description="Tokens of the context; 0: the preset's own.")
     ] = 500
-    k: Annotated[int, Field(ge=0, description="Most episodes; 0: the preset's own.")] = 0
+    k: Annotated[
+        int, Field(ge=0, description="Maximum number of episodes; 0: the preset's own.")
+    ] = 0
     off: Annotated[
         str, Field(description=f"Parts to leave out, joined by +: {', '.join(PARTS)}.")
     ] = ""
 
 
 class Tsim:
-    """A memory in a file of its own, thrown away afterwards."""
+    """A memory in a temporary file."""
 
     def __init__(self, tools: Tools, preset: AnyPreset, *, k: int, budget: int) -> None:
         """Opens an empty memory."""
@@ -96,24 +98,24 @@ class Tsim:
         self.ingest(exchange.turns)
 
     def account(self) -> Accounting:
-        """Counts vectors; summaries, where there are any, hold the text once more."""
+        """Returns what the system keeps; summaries, if any, count as a second copy of the text."""
         report = self._memory.verify()
         derived = report.episodes + report.clusters if self._preset.settings.summarises else 0
         copies = 2 if self._preset.settings.summarises else 1
         return Accounting(vectors=report.turns + derived, indexed_words=copies * self._words)
 
     def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:
-        """Tells which turns each view leads to."""
+        """Returns the turns that each view leads to."""
         return self._thread.views(asked.question)
 
     def close(self) -> None:
-        """Removes the memory."""
+        """Closes and deletes the memory."""
         self._memory.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def without(preset: Preset[LateSettings], parts: Sequence[str]) -> Preset[LateSettings]:
-    """Returns a late preset without some of its parts, under a name that says so.
+    """Returns a late preset without some of its parts; its name lists them.
 
     Raises:
         DataError: There is no such part.
@@ -134,7 +136,7 @@ def _make(options: TsimOptions, tools: Tools) -> Tsim:
 
 SYSTEM = SystemDeclaration(
     name="tsim",
-    summary="Our method: spans chosen when a question comes.",
+    summary="Our method: spans of turns chosen at query time.",
     options=TsimOptions,
     make=_make,
     kind=Kind.OURS,

@@ -1,4 +1,4 @@
-"""The paper's method as a system under test: episodes cut as the stream flows, three views."""
+"""The paper's method as a system under test: episodes cut as turns arrive, three views."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -15,20 +15,22 @@ from tsim.toolkit import DriftRule
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsimOfficialOptions:
-    """Which preset is used, what is changed in it, and how much is shown."""
+    """The preset, changes to it, and size of the context."""
 
     preset: Annotated[str, Field(description="The engine's preset.")] = "official"
     theta: Annotated[
         float, Field(ge=0, description="Similarity below which an episode ends; 0: the preset's.")
     ] = 0.0
-    k: Annotated[int, Field(ge=0, description="Most episodes; 0: the preset's own.")] = 0
+    k: Annotated[
+        int, Field(ge=0, description="Maximum number of episodes; 0: the preset's own.")
+    ] = 0
     budget: Annotated[
         int, Field(ge=0, description="Tokens of the context; 0: the preset's own.")
     ] = 0
 
 
 def with_theta(preset: AnyPreset, theta: float) -> Preset[EpisodeSettings]:
-    """Returns a preset that cuts episodes at another similarity, under a name that says so.
+    """Returns a preset that cuts episodes at another similarity; its name includes theta.
 
     Raises:
         DataError: The preset does not cut episodes by drift.

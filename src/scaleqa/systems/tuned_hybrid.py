@@ -1,7 +1,7 @@
-"""Tuned Hybrid-Rerank: the strongest retrieval of turns that knows nothing of episodes.
+"""Tuned Hybrid-Rerank: a strong retrieval pipeline for turns, without episodes.
 
-BM25, dense and HyDE rankings are fused, the best candidates reranked, grown to parent windows and
-packed by maximal marginal relevance. The defaults were chosen on questions of split s1.
+BM25, dense and HyDE rankings are fused. The best candidates are reranked, extended to parent
+windows and packed by maximal marginal relevance. The defaults were chosen on questions of split s1.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ HYDE_TOKENS = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TunedHybridOptions:
-    """What was tuned, and what reranks."""
+    """The reranker and the tuned constants."""
 
     reranker: Annotated[
         str, Field(description="maxsim, none, or the directory of a cross-encoder.")
@@ -38,10 +38,10 @@ class TunedHybridOptions:
     depth: Annotated[int, Field(ge=1, description="Turns taken from each ranking.")] = 50
     candidates: Annotated[int, Field(ge=1, description="Fused turns that are reranked.")] = 40
     beside: Annotated[
-        int, Field(ge=0, description="Turns on either side that a reranker reads with a candidate.")
+        int, Field(ge=0, description="Turns on either side of a candidate that a reranker reads.")
     ] = 2
     radius: Annotated[
-        int, Field(ge=0, description="Turns on either side that a parent window holds.")
+        int, Field(ge=0, description="Turns on either side of a hit in a parent window.")
     ] = 6
     mmr: Annotated[
         float, Field(ge=0, le=1, description="Weight of relevance against diversity.")
@@ -50,7 +50,7 @@ class TunedHybridOptions:
 
 
 class TunedHybrid(FlatSystem):
-    """Three rankings fused, a second look, parent windows, diverse packing."""
+    """Fused rankings, reranking, parent windows, diverse packing."""
 
     def __init__(self, options: TunedHybridOptions, tools: Tools) -> None:
         """Starts empty."""
@@ -66,7 +66,7 @@ class TunedHybrid(FlatSystem):
         self._calls = 0
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
-        """Embeds new turns, notes their words and tells the reranker."""
+        """Embeds new turns, indexes their words and adds them to the reranker."""
         texts = [turn.text for turn in turns]
         self._ids += [turn.id for turn in turns]
         self._lengths += [len(self.line(turn.id).split()) for turn in turns]
@@ -77,7 +77,7 @@ class TunedHybrid(FlatSystem):
             self._reranker.add(texts)
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Ranks, reranks, grows and packs."""
+        """Ranks, reranks, extends and packs turns."""
         fused = fuse(self._rankings(asked.question))
         ranked = sorted(fused, key=lambda place: (-fused[place], place))[: self._options.candidates]
         hits = self._rerank(asked.question, [(place, fused[place]) for place in ranked])
@@ -93,7 +93,7 @@ class TunedHybrid(FlatSystem):
         )
 
     def account(self) -> Accounting:
-        """Tells what is kept: token vectors hold the text once more."""
+        """Returns what the system keeps; token vectors count as another copy of the text."""
         extra = self._reranker.vectors if self._reranker else 0
         return Accounting(
             vectors=len(self._rows) + extra,
@@ -112,7 +112,7 @@ class TunedHybrid(FlatSystem):
         return rankings
 
     def _imagine(self, question: str) -> str:
-        """Has the model write a passage that would answer; nothing without a model."""
+        """Has the model write a passage that would answer; returns "" without a model."""
         if self._model is None:
             return ""
         self._calls += 1
@@ -130,7 +130,7 @@ class TunedHybrid(FlatSystem):
         return sorted(zip(places, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
 
     def _pack(self, windows: Sequence[Window]) -> list[Window]:
-        """Takes windows until the budget is full; the first that must be cut is the last."""
+        """Takes windows until the budget is full; the first one that must be cut is the last."""
         out: list[Window] = []
         room = tokens.words_within(self._options.budget)
         for window in windows:
@@ -145,7 +145,7 @@ class TunedHybrid(FlatSystem):
 
 SYSTEM = SystemDeclaration(
     name="tuned_hybrid",
-    summary="BM25, dense and HyDE fused, reranked, grown to windows, packed.",
+    summary="BM25, dense and HyDE fused, reranked, extended and packed.",
     options=TunedHybridOptions,
     make=TunedHybrid,
     budget=Budget(),

@@ -1,4 +1,4 @@
-"""What systems over windows of consecutive turns share: one vector per window, the nearest few."""
+"""A base class for systems with one vector per window of consecutive turns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ class WindowedSystem(FlatSystem, ABC):
 
     @abstractmethod
     def cuts(self, turns: Sequence[StreamTurn]) -> Iterable[bool]:
-        """Tells for each new turn whether it opens a window; the first of a thread does."""
+        """Returns for each new turn whether it starts a window; the first of a thread does."""
 
     def retrieve(self, asked: Asked) -> Retrieved:
         """Finds the nearest windows."""
@@ -51,5 +51,5 @@ class WindowedSystem(FlatSystem, ABC):
         )
 
     def account(self) -> Accounting:
-        """Tells what is kept."""
+        """Returns what the system keeps."""
         return Accounting(vectors=len(self._rows), indexed_words=self.words)

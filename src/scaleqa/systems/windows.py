@@ -1,4 +1,4 @@
-"""Pure: windows of consecutive turns around hits, ordered for diversity, cut to what fits."""
+"""Windows of consecutive turns around hits: growing, ordering for diversity, cutting to fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,20 +7,20 @@ import numpy as np
 
 from tsim.toolkit import Vectors
 
-# A merged window is at most this many times as long as one that stands alone: in a short thread the
-# windows of all hits would otherwise run together into one.
+# A merged window is at most this many times as long as a single one. Otherwise, in a short thread,
+# the windows of all hits would merge into one.
 WIDEST = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Turns `start` to `stop`, the latter excluded, around the best hit in them.
+    """Turns from `start` up to but not including `stop`, around the best hit in them.
 
     Attributes:
-        start: Place of the first turn.
-        stop: Place after the last one.
-        centre: Place of the best hit.
-        score: Its score.
+        start: Position of the first turn.
+        stop: Position after the last turn.
+        centre: Position of the best hit.
+        score: The score of the best hit.
     """
 
     start: int
@@ -30,10 +30,11 @@ class Window:
 
 
 def grow(hits: Sequence[tuple[int, float]], *, radius: int, length: int) -> list[Window]:
-    """Grows hits, best first, to windows that do not overlap, best first.
+    """Extends hits to windows that do not overlap; both are ordered best first.
 
-    A hit takes `radius` turns on either side, as far as no better window has them, and joins the
-    window that it lies in, or that had some of them, unless that gets too long.
+    A hit takes `radius` turns on either side, except turns that a better window already has. It is
+    merged with the window that contains it, or that has some of its turns, unless that window would
+    get too long.
     """
     widest = WIDEST * (2 * radius + 1)
     windows: list[Window] = []
@@ -62,8 +63,8 @@ def diversify(windows: Sequence[Window], vectors: Vectors, balance: float) -> li
 
     Args:
         windows: In any order.
-        vectors: One unit vector a window.
-        balance: Weight of relevance, scaled to 0–1, against likeness to a window taken before.
+        vectors: One unit vector per window.
+        balance: Weight of relevance (scaled to 0–1) against similarity to windows already taken.
     """
     if not windows:
         return []
@@ -83,12 +84,12 @@ def diversify(windows: Sequence[Window], vectors: Vectors, balance: float) -> li
 
 
 def fit(window: Window, words: Sequence[int], room: int) -> Window | None:
-    """Cuts a window to the turns nearest its centre that fit; None if not even that one does.
+    """Cuts a window to the turns nearest its centre that fit; None if the centre does not fit.
 
     Args:
-        window: To be cut.
-        words: The words of each turn of the thread.
-        room: How many words there may be.
+        window: The window to cut.
+        words: Number of words of each turn of the thread.
+        room: Maximum number of words.
     """
     start = stop = window.centre
     for place in sorted(range(window.start, window.stop), key=lambda p: abs(p - window.centre)):

@@ -1,6 +1,6 @@
-"""What systems need to prove that they keep the rules of the benchmark.
+"""A conformance suite for systems.
 
-The suite runs under pytest, which the package itself does not need.
+It needs pytest, which is not a dependency of the package.
 """
 
 import pytest

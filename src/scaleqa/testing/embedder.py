@@ -1,4 +1,4 @@
-"""An embedder that needs no weights."""
+"""An embedder for tests, without model weights."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,21 +12,21 @@ DIMENSION = 10
 
 
 class WordEmbedder:
-    """Each word has a direction of its own; a text points where its words do together.
+    """Embeds a text as the sum of one random but fixed direction per word.
 
-    Its ten dimensions need no reducing before they are clustered.
+    It has ten dimensions, so clustering needs no dimensionality reduction.
     """
 
     identity = "words"
     dimension = DIMENSION
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds texts as the directions of their words, summed."""
+        """Embeds texts as the normalised sum of the directions of their words."""
         sums = [rows.sum(axis=0) for rows in self.token_vectors(texts)]
         return unit(np.array(sums, dtype=np.float32).reshape(len(texts), DIMENSION))
 
     def embed_query(self, text: str) -> Vector:
-        """Embeds a query as any text."""
+        """Embeds a query in the same way as any text."""
         vector: Vector = self.embed([text])[0]
         return vector
 

@@ -1,4 +1,4 @@
-"""The suite every system passes. Subclass it in a test module and implement `open_system`.
+"""The conformance suite for systems. Subclass it and implement `open_system`.
 
 class TestMyMemory(SystemConformance):
     def open_system(self, tools):
@@ -30,7 +30,7 @@ from scaleqa.testing.thread import (
 from tsim.toolkit import tokens
 
 ALL = frozenset(range(TURNS))
-# How the thread comes in pieces; they add up to it.
+# Sizes of the pieces in which the thread is ingested; they add up to its length.
 PIECES = (1, 20, 0, 2, 100, 77, 150, 50)
 EARLY = 150
 
@@ -39,13 +39,12 @@ class SystemConformance:
     """Behaviour that the benchmark relies on.
 
     Attributes:
-        sees: What part of the truth the system declares to see.
-        finds_exchanges: Whether a request finds an exchange in the same words; False only for what
-            shows nothing, or the evidence alone.
-        sorts_by_score: Whether units come in the order of their scores; False where another rule
-            orders them.
-        most_tokens: Tokens that a context may have, if `open_short` limits them.
-        most_units: Units that may be found, if `open_short` limits them.
+        sees: The part of the truth that the system declares to see.
+        finds_exchanges: Whether a request finds an exchange with the same words; False only for
+            systems that show nothing or only the evidence.
+        sorts_by_score: Whether units are ordered by score; False if another rule orders them.
+        most_tokens: Maximum tokens of a context, if `open_short` limits them.
+        most_units: Maximum number of units, if `open_short` limits them.
     """
 
     sees: ClassVar[Sees] = Sees.NONE
@@ -59,11 +58,11 @@ class SystemConformance:
         """Opens an empty system."""
 
     def open_short(self, tools: Tools) -> System:
-        """Opens an empty system whose contexts are held short, to some hundred tokens."""
+        """Opens an empty system whose contexts are limited to a few hundred tokens."""
         return self.open_system(tools)
 
     def test_what_is_shown_was_told_and_is_in_the_context(self) -> None:
-        """A turn counts as shown only if its whole text is there."""
+        """A turn counts as shown only if its whole text is in the context."""
         with self._fed() as system:
             for found in _answers(system):
                 assert found.shown <= ALL
@@ -71,7 +70,7 @@ class SystemConformance:
                 assert all(THREAD[turn].text in found.context for turn in found.shown)
 
     def test_units_are_best_first_and_hold_their_turns_in_order(self) -> None:
-        """Recall is counted over the first few units."""
+        """Recall is computed over the first few units."""
         with self._fed() as system:
             for found in _answers(system):
                 for unit in found.units:
@@ -80,7 +79,7 @@ class SystemConformance:
                 assert not self.sorts_by_score or scores == sorted(scores, reverse=True)
 
     def test_the_same_thread_gives_the_same_answers_in_any_pieces(self) -> None:
-        """Whatever was asked in between."""
+        """Requests in between make no difference either."""
         with self._fed() as whole, self._opened() as single, self._opened() as mixed:
             for turn in THREAD:
                 single.ingest([turn])
@@ -94,7 +93,7 @@ class SystemConformance:
             assert single.account() == mixed.account() == whole.account()
 
     def test_asking_changes_nothing(self) -> None:
-        """Neither what is found later nor what is kept."""
+        """A request affects neither later results nor what the system keeps."""
         with self._fed() as system, self._fed() as other:
             found, kept = _answers(system), system.account()
             assert [other.retrieve(asked) for asked in reversed(REQUESTS)] == found[::-1]
@@ -102,7 +101,7 @@ class SystemConformance:
             assert system.account() == kept
 
     def test_nothing_is_known_of_turns_to_come(self) -> None:
-        """Not even by what another system of the same process learned of them."""
+        """Not even through another system in the same process that has seen them."""
         with self._opened() as early, self._fed() as late, self._opened() as again:
             early.ingest(THREAD[:EARLY])
             before = early.retrieve(ASKED)
@@ -113,7 +112,7 @@ class SystemConformance:
             assert before.shown <= set(range(EARLY))
 
     def test_a_fresh_system_is_empty_and_can_be_asked(self) -> None:
-        """Nothing of an earlier thread is left; an empty thread is no mistake."""
+        """Nothing of an earlier thread is left, and an empty thread is valid."""
         with self._fed() as system, self._opened() as fresh:
             _answers(system)
             fresh.ingest([])
@@ -123,23 +122,23 @@ class SystemConformance:
             assert not any(fresh.views(ASKED).values())
 
     def test_an_exchange_becomes_part_of_the_thread(self) -> None:
-        """It is kept as two turns are, and can be found."""
+        """It is kept like any two turns, and can be found."""
         pair = exchange(TURNS)
-        with self._fed() as told, self._fed() as watched:
-            for system in (told, watched):
+        with self._fed() as fed, self._fed() as watched:
+            for system in (fed, watched):
                 system.retrieve(ASKED)
-            told.ingest(pair.turns)
+            fed.ingest(pair.turns)
             watched.observe(pair)
             same = ask(pair.turns[0].text)
             found = watched.retrieve(same)
             # A system that sees boundaries knows that an exchange is a dialogue of its own.
             if self.sees is not Sees.BOUNDARIES:
-                assert found == told.retrieve(same)
-                assert watched.account() == told.account()
+                assert found == fed.retrieve(same)
+                assert watched.account() == fed.account()
             assert bool(found.shown & {TURNS, TURNS + 1}) is self.finds_exchanges
 
     def test_truth_and_the_names_of_questions_play_no_part(self) -> None:
-        """The truth handed over fails whoever looks at what was not declared."""
+        """Accessing truth that the system has not declared to see raises an error."""
         if self.sees is Sees.EVIDENCE:
             pytest.skip("the system declares to see the evidence, by the name of a question")
         with self._fed() as system:
@@ -150,13 +149,13 @@ class SystemConformance:
             system.account()
 
     def test_a_question_needs_no_choices(self) -> None:
-        """Where there are none, what is found is found all the same."""
+        """A question without options works like any other."""
         with self._fed() as system:
             found = system.retrieve(replace(ASKED, options=None))
             assert found.shown <= ALL
 
     def test_limits_are_kept_and_used_while_exchanges_come_in(self) -> None:
-        """A context is neither longer than allowed nor much shorter."""
+        """A context is not longer than allowed, and not much shorter."""
         with self._fed(short=True) as system:
             found = _answers(system)
             for number in range(TURNS, TURNS + 40, 2):

@@ -1,6 +1,6 @@
-"""The thread that the suite feeds to systems, and what it asks about it.
+"""The thread and the requests of the conformance suite.
 
-It is long enough for a tree of summaries, an evicted queue and closed episodes.
+The thread is long enough for a tree of summaries, an evicted queue and closed episodes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ SAYINGS = (
 
 
 def thread(texts: Sequence[str], start: int = 0) -> list[StreamTurn]:
-    """Makes turns of texts, user and model in turn."""
+    """Makes turns from texts, alternating between user and model."""
     return [
         StreamTurn(id=start + n, role=("user", "model")[n % 2], text=text)
         for n, text in enumerate(texts)
@@ -38,7 +38,7 @@ def thread(texts: Sequence[str], start: int = 0) -> list[StreamTurn]:
 
 
 def exchange(number: int) -> Exchange:
-    """Makes an exchange about something that the thread knows nothing of."""
+    """Makes an exchange about a topic that is not in the thread."""
     first, second = thread(
         [
             f"Which stripes has the zebra of Nakuru? ({number})",
@@ -51,12 +51,12 @@ def exchange(number: int) -> Exchange:
 
 
 def ask(question: str, name: str = "q1") -> Asked:
-    """Makes a request with four choices."""
+    """Makes a request with four options."""
     return Asked(id=name, question=question, options=dict.fromkeys("ABCD", "x"))
 
 
 def _saying(number: int) -> str:
-    """Topics come in blocks; the number makes a text the only one of its kind."""
+    """Returns the text of a turn; topics come in blocks, and the number makes it unique."""
     topic = TOPICS[number // BLOCK % len(TOPICS)]
     return f"{SAYINGS[number % len(SAYINGS)].format(*topic)} ({number})"
 
@@ -69,7 +69,7 @@ DIALOGUES = tuple(tuple(range(start, start + BLOCK)) for start in range(0, TURNS
 
 
 class HiddenTruth(Mapping[str, tuple[int, ...]]):
-    """Evidence that fails whoever looks at it."""
+    """Evidence that raises an error when it is accessed."""
 
     def __getitem__(self, key: str) -> NoReturn:
         raise AssertionError(f"looked up the evidence of {key}")
@@ -82,7 +82,7 @@ class HiddenTruth(Mapping[str, tuple[int, ...]]):
 
 
 class HiddenDialogues(tuple[tuple[int, ...], ...]):
-    """Boundaries that fail whoever looks at them."""
+    """Boundaries that raise an error when they are accessed."""
 
     __slots__ = ()
 

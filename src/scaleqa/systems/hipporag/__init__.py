@@ -1,6 +1,6 @@
-"""HippoRAG: a graph of phrases from open information extraction, walked from the question's.
+"""HippoRAG: personalised PageRank over a graph of extracted phrases.
 
-After Gutiérrez et al., "HippoRAG: Neurobiologically Inspired Long-Term Memory for Large Language
+Based on Gutiérrez et al., "HippoRAG: Neurobiologically Inspired Long-Term Memory for Large Language
 Models" (2024), on a flat stream of turns.
 """
 
@@ -11,7 +11,7 @@ from scaleqa.systems.protocol import System, Tools
 
 
 def _make(options: HippoRagOptions, tools: Tools) -> System:
-    """Imports what is optional when it is needed."""
+    """Imports optional dependencies only when they are needed."""
     try:
         from scaleqa.systems.hipporag.graph import Graph
         from scaleqa.systems.hipporag.system import HippoRag, open_reader
@@ -23,7 +23,7 @@ def _make(options: HippoRagOptions, tools: Tools) -> System:
 
 SYSTEM = SystemDeclaration(
     name="hipporag",
-    summary="A graph of phrases, walked from those of the question.",
+    summary="PageRank on a graph of phrases, from those of the question.",
     options=HippoRagOptions,
     make=_make,
     budget=Budget(),

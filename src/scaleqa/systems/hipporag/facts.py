@@ -1,4 +1,4 @@
-"""What is read from a passage: the phrases it mentions and the triples it states."""
+"""Facts of a passage: the phrases it mentions and the triples it states."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from scaleqa.packages import StreamTurn
 Triple: TypeAlias = tuple[str, str, str]
 
 WORD = re.compile(r"\w+(?:[.,:/&'’-]\w+)*")
-# Words that point or count but name nothing; a phrase never starts with them.
+# Pronouns, determiners and the like; a phrase never starts with them.
 POINTING = frozenset(
     "a an the this that these those i me my mine myself you your yours yourself he him his himself "
     "she her hers herself it its itself we us our ours ourselves they them their theirs themselves "
@@ -21,12 +21,12 @@ POINTING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a passage says.
+    """The facts of a passage.
 
     Attributes:
-        mentions: How often each phrase occurs, in order of first appearance. The ends of all
-            triples are among them.
-        triples: Subject, relation, object; as often as stated.
+        mentions: The number of occurrences of each phrase, in order of first appearance. It
+            includes the subjects and objects of all triples.
+        triples: Subject, relation, object; repeated as often as stated.
     """
 
     mentions: Mapping[str, int]
@@ -34,29 +34,29 @@ class Facts:
 
 
 class Reader(Protocol):
-    """Reads facts from passages, and phrases from questions.
+    """Extracts facts from passages, and phrases from questions.
 
     Attributes:
-        calls: Calls of a language model so far.
-        malformed: Answers of it that could not be used.
+        calls: Number of language model calls so far.
+        malformed: Number of its replies that could not be used.
     """
 
     calls: int
     malformed: int
 
     def read(self, passages: Sequence[Sequence[StreamTurn]]) -> list[Facts]:
-        """Reads passages, each a run of turns."""
+        """Extracts the facts of passages, each a run of turns."""
         ...
 
     def ask(self, question: str) -> tuple[str, ...]:
-        """Names the phrases of a question."""
+        """Returns the phrases of a question."""
         ...
 
 
 def phrase(text: str) -> str:
-    """Writes a phrase as its node is named: lower case, no determiner, possessive or punctuation.
+    """Normalises a phrase: lower case, no determiner, possessive or punctuation.
 
-    A phrase that only points (`they`, `this one`) names nothing and comes back empty.
+    A phrase that consists of pronouns (`they`, `this one`) gives an empty string.
     """
     words = [word.replace("’", "'").removesuffix("'s") for word in WORD.findall(text.lower())]
     while words and words[0] in POINTING:

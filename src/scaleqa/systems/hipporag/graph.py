@@ -1,4 +1,4 @@
-"""The graph: phrases as nodes, joined by relation and by meaning, and the walk over it."""
+"""The graph: phrases as nodes, connected by relation and by similarity; and PageRank over it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 BLOCK = 2048
-# A matrix product differs from row to row by less than this, depending on its shape; pairs so near
-# the threshold are computed again one by one.
+# Results of a matrix product vary by less than this with its shape; pairs this close to the
+# threshold are computed again one by one.
 SLACK = 1e-4
 TOLERANCE = 1e-13
-# As HippoRAG does: phrases of one or two characters look alike whatever they mean.
+# As in HippoRAG: similarities of phrases of one or two characters are not meaningful.
 SHORTEST = 3
 DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A passage in the graph: its nodes, how often each occurs, and the ends of its triples."""
+    """A passage in the graph: its nodes, their counts, and the edges of its triples."""
 
     nodes: Ints
     counts: Ints
@@ -36,13 +36,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """The graph made ready to be walked.
+    """The graph as sparse matrices.
 
     Attributes:
-        step: Where a walker goes from each node: columns of shares that add up to one, or to
-            nothing where no edge leads away.
-        holds: How often each passage (row) holds each phrase (column).
-        spread: The number of passages that hold each phrase.
+        step: Transition matrix; each column sums to one, or to zero for a node without edges.
+        holds: How often each passage (row) contains each phrase (column).
+        spread: The number of passages that contain each phrase.
     """
 
     step: Any
@@ -51,7 +50,7 @@ class Walk:
 
 
 class Graph:
-    """Grows passage by passage; nodes are numbered as they first appear."""
+    """A graph that grows passage by passage; nodes are numbered by first appearance."""
 
     def __init__(self, embedder: Embedder, *, synonymy: float = 0.8, damping: float = 0.5) -> None:
         """Starts empty."""
@@ -67,26 +66,26 @@ class Graph:
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """The phrases, by number."""
+        """The phrases, ordered by number."""
         return tuple(self._numbers)
 
     def put(self, place: int, facts: Sequence[Facts]) -> None:
-        """Writes passages from a place on; a passage that was there is replaced.
+        """Stores passages from a position on, replacing existing ones.
 
-        Its phrases stay known, but a phrase that no passage holds takes no part in anything.
+        Phrases of replaced passages stay known, but a phrase that is in no passage is ignored.
         """
         self._learn([name for one in facts for name in one.mentions])
         self._passages[place : place + len(facts)] = [self._passage(one) for one in facts]
         self._walk = None
 
     def rank(self, phrases: Sequence[str]) -> Floats | None:
-        """Scores each passage by the walk from the nodes nearest to some phrases.
+        """Scores each passage by PageRank from the nodes nearest to some phrases.
 
-        Each phrase is linked to one node, which weighs the more, the fewer passages hold it.
+        Each phrase is linked to one node, weighted by the inverse of the number of passages that
+        contain it.
 
         Returns:
-            A score a passage, rounded so that equal ones are equal; None without any node to
-            start from.
+            A score per passage, rounded so that ties are exact; None if there is no start node.
         """
         walk = self._ready()
         if not phrases or not walk.spread.any():
@@ -111,7 +110,7 @@ class Graph:
             self._join(first)
 
     def _join(self, first: int) -> None:
-        """Joins the nodes from `first` on with earlier ones of like meaning."""
+        """Connects the nodes from `first` on with similar earlier ones."""
         total = len(self._rows)
         long = np.array(self._long)
         new = self._rows.take(np.arange(first, total))
@@ -160,9 +159,9 @@ def pagerank(step: Any, reset: Floats, damping: float) -> Floats:
     """Personalised PageRank by power iteration.
 
     Args:
-        step: Columns of shares; an empty column sends its walker back to the reset nodes.
-        reset: Where walkers start; adds up to one.
-        damping: The chance to walk on rather than to start again.
+        step: Transition matrix; mass at an empty column returns to the reset nodes.
+        reset: Distribution over start nodes; sums to one.
+        damping: The probability of continuing instead of restarting.
     """
     mass = reset
     while True:

@@ -21,7 +21,7 @@ RELATIVE = frozenset({"WDT", "WP", "WP$"})
 OBJECTS = frozenset({"dobj", "attr", "dative", "oprd", "nsubjpass"})
 INHERITING = frozenset({"conj", "xcomp", "advcl"})
 
-# spaCy ships no types worth the name; tokens and documents pass through here alone.
+# spaCy's types are of little use; tokens and documents are used in this module only.
 Token: TypeAlias = Any
 Doc: TypeAlias = Any
 Nodes: TypeAlias = dict[int, str]
@@ -31,7 +31,7 @@ _read: dict[str, Facts] = {}
 
 
 class Parsed:
-    """Reads with the parser; what was read once in this process is not parsed again."""
+    """Extracts facts with the parser; results are cached for the process."""
 
     calls = 0
     malformed = 0
@@ -45,18 +45,18 @@ class Parsed:
         _parser()
 
     def read(self, passages: Sequence[Sequence[StreamTurn]]) -> list[Facts]:
-        """Reads each turn by itself and adds up the turns of a passage."""
+        """Parses each turn separately and adds up the facts of a passage."""
         _parse([turn.text for passage in passages for turn in passage])
         return [_sum([_read[turn.text] for turn in passage]) for passage in passages]
 
     def ask(self, question: str) -> tuple[str, ...]:
-        """Names the noun phrases and names of a question."""
+        """Returns the noun phrases and names of a question."""
         _parse([question])
         return tuple(_read[question].mentions)
 
 
 def facts(doc: Doc) -> Facts:
-    """Reads one parsed text."""
+    """Extracts the facts of one parsed text."""
     nodes: Nodes = {}
     for chunk in doc.noun_chunks:
         if name := phrase(chunk.text):
@@ -83,7 +83,7 @@ def _parser() -> Any:
 
 
 def _parse(texts: Sequence[str]) -> None:
-    # One parser serves all threads of the process, and it is not made for two at once.
+    # One parser is shared by all threads of the process, and it is not thread-safe.
     with _lock:
         fresh = [text for text in dict.fromkeys(texts) if text not in _read]
         for text, doc in zip(fresh, _parser().pipe(fresh), strict=True):
@@ -98,7 +98,7 @@ def _sum(parts: Sequence[Facts]) -> Facts:
 
 
 def _names(doc: Doc, nodes: Nodes) -> Iterator[Triple]:
-    """Names that are no phrase of their own, each with the phrase around it, if there is one."""
+    """Yields names inside longer phrases, each with the surrounding phrase, if there is one."""
     spans = {(ent.start, ent.end) for ent in doc.ents if ent.label_ not in NUMBERS}
     start = 0
     for token in doc:
@@ -162,11 +162,11 @@ def _by_verb(verb: Token, nodes: Nodes) -> Iterator[Triple]:
 
 
 def _subjects(verb: Token, nodes: Nodes) -> list[str]:
-    told = [child for child in verb.children if child.dep_ == "nsubj"]
+    subjects = [child for child in verb.children if child.dep_ == "nsubj"]
     agents = [child for child in verb.children if child.dep_ == "agent"]
-    told += [child for agent in agents for child in agent.children if child.dep_ == "pobj"]
-    if told:
-        return [name for token in told for name in _group(token, verb, nodes)]
+    subjects += [child for agent in agents for child in agent.children if child.dep_ == "pobj"]
+    if subjects:
+        return [name for token in subjects for name in _group(token, verb, nodes)]
     if verb.dep_ == "acl" and verb.tag_ != "VBN":
         return _group(verb.head, verb, nodes)
     if verb.dep_ in INHERITING and verb.head.pos_ in ("VERB", "AUX"):
@@ -175,7 +175,7 @@ def _subjects(verb: Token, nodes: Nodes) -> list[str]:
 
 
 def _group(token: Token, verb: Token, nodes: Nodes) -> list[str]:
-    """The phrase of a token and of those coordinated with it; a relative pronoun's is its noun."""
+    """Returns the phrases of a token and its conjuncts; a relative pronoun stands for its noun."""
     if token.tag_ in RELATIVE and verb.dep_ == "relcl":
         token = verb.head
         return [nodes[token.i]] if token.i in nodes else []
@@ -183,7 +183,7 @@ def _group(token: Token, verb: Token, nodes: Nodes) -> list[str]:
 
 
 def _obliques(holder: Token, nodes: Nodes) -> Iterator[tuple[str, str]]:
-    """The prepositional objects of a word, each with its preposition."""
+    """Yields the prepositional objects of a word, each with its preposition."""
     for child in holder.children:
         if child.pos_ == "ADP" and child.dep_ in ("prep", "dative"):
             for one in child.children:

@@ -1,4 +1,4 @@
-"""Open information extraction by a chat model, as in the paper, in one call a passage."""
+"""Open information extraction by a chat model, with one call per passage."""
 
 import json
 from collections.abc import Sequence
@@ -23,22 +23,22 @@ QUESTION = (
 
 
 class Prompted:
-    """Reads with a model; an answer that cannot be used is counted and says nothing."""
+    """Extracts facts with a model; replies that cannot be used are counted and ignored."""
 
     def __init__(self, model: ChatModel) -> None:
-        """Starts with nothing read."""
+        """Starts empty."""
         self.calls = 0
         self.malformed = 0
         self._model = model
         self._answers: dict[str, dict[str, Any]] = {}
 
     def read(self, passages: Sequence[Sequence[StreamTurn]]) -> list[Facts]:
-        """Reads passages, one call each."""
+        """Extracts the facts of passages, with one call each."""
         lines = [[f"{turn.role}: {turn.text}" for turn in passage] for passage in passages]
         return [self._facts("\n".join(some)) for some in lines]
 
     def ask(self, question: str) -> tuple[str, ...]:
-        """Names what the model takes for the question's entities."""
+        """Returns the entities that the model finds in a question."""
         return tuple(dict.fromkeys(_entities(self._answer(QUESTION.format(text=question)))))
 
     def _facts(self, text: str) -> Facts:
@@ -61,7 +61,7 @@ class Prompted:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    """The JSON object in an answer, whatever stands around it."""
+    """Returns the JSON object in a reply, ignoring any text around it."""
     try:
         found = json.loads(text[text.index("{") : text.rindex("}") + 1])
     except ValueError:

@@ -1,4 +1,4 @@
-"""The system: passages cut from the stream, the graph that ranks them, what is shown of them."""
+"""HippoRAG as a system under test."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ from tsim.toolkit import DenseIndex, tokens
 
 
 class HippoRag(FlatSystem):
-    """Passages of whole turns, found through the phrases they share with the question or lead to.
+    """Passages of whole turns, ranked by PageRank from the phrases of the question.
 
-    A passage is read when it is full. The one still open is read when a question comes, and again
-    when it has grown, so that what is found depends on the thread alone.
+    Facts of a passage are extracted when it is full. The open passage is read when a question is
+    asked, and again when it has grown, so results depend on the thread alone.
     """
 
     def __init__(
@@ -36,17 +36,17 @@ class HippoRag(FlatSystem):
         self._k = options.k
         self._budget = options.budget
         self._passages: list[list[int]] = []
-        self._full = 0  # passages that are complete and in the graph
-        self._read = 0  # turns that were read, those of the open passage among them
+        self._full = 0  # complete passages in the graph
+        self._read = 0  # turns that were read, including those of the open passage
         self._rows = DenseIndex(embedder.dimension)
 
     @property
     def malformed(self) -> int:
-        """Answers of the model that could not be used."""
+        """Number of model replies that could not be used."""
         return self._reader.malformed
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
-        """Cuts passages and reads those that are full."""
+        """Cuts passages and extracts the facts of complete ones."""
         self._rows.extend(self._embedder.embed([turn.text for turn in turns]))
         for turn in turns:
             if not self._open():
@@ -57,7 +57,7 @@ class HippoRag(FlatSystem):
         self._full = full
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Ranks passages by the walk, or by their nearest turn if the question names nothing."""
+        """Ranks passages by PageRank, or by their nearest turn if the question has no phrase."""
         if self._read < len(self.turns):
             self._put(len(self._passages))
             self._read = len(self.turns)
@@ -67,7 +67,7 @@ class HippoRag(FlatSystem):
         return self.show(self._pack(scores))
 
     def account(self) -> Accounting:
-        """Tells what is kept: a vector a phrase, and one a turn for questions that name nothing."""
+        """Returns what the system keeps: one vector per phrase and one per turn."""
         phrases = self._graph.phrases
         return Accounting(
             vectors=len(phrases) + len(self._rows),
@@ -87,7 +87,7 @@ class HippoRag(FlatSystem):
         self._graph.put(self._full, self._reader.read(turns))
 
     def _pack(self, scores: Floats) -> list[Unit]:
-        """The best passages, ties by place; one too long for what is left is passed over."""
+        """Returns the best passages, ties by position; passages that do not fit are skipped."""
         units: list[Unit] = []
         left = tokens.words_within(self._budget)
         for place in np.lexsort((np.arange(len(scores)), -scores)):
@@ -108,5 +108,5 @@ class HippoRag(FlatSystem):
 
 
 def open_reader(model: ChatModel | None) -> Reader:
-    """Opens what reads passages: the model if there is one, otherwise the parser."""
+    """Opens a reader: the model if there is one, otherwise the parser."""
     return Prompted(model) if model else Parsed()

@@ -1,4 +1,4 @@
-"""MemGPT: a limited main context that pages to and from recall and archival storage."""
+"""MemGPT: a limited main context, paged to and from recall and archival storage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,29 +21,29 @@ from scaleqa.systems.summarise import summarise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemGptOptions:
-    """How long the context is, how much of it searches may fill, and how they are paged."""
+    """Length of the context, the part for search results, and the page size."""
 
     window: Annotated[
         int, Field(ge=1, description="Tokens of the whole context, search results included.")
     ] = 2600
     budget: Annotated[
-        int, Field(ge=0, description="The part of the window kept free for search results.")
+        int, Field(ge=0, description="The part of the window reserved for search results.")
     ] = 1500
-    page: Annotated[int, Field(ge=1, description="Results on a page of a search.")] = 5
+    page: Annotated[int, Field(ge=1, description="Results per page of a search.")] = 5
 
 
 class MemGpt(FlatSystem):
-    """The memory, its queue manager, and a controller: a model where there is one, or rules.
+    """The memory, its queue manager, and a controller: a model if there is one, otherwise rules.
 
-    Requests only search, so that asking changes nothing; what is worth keeping of an exchange is
-    decided when it comes back as messages.
+    Requests only search, so they change nothing. What to keep of an exchange is decided when it is
+    ingested as messages.
     """
 
     def __init__(self, options: MemGptOptions, tools: Tools) -> None:
         """Starts empty.
 
         Raises:
-            DataError: The window leaves too little room beside the budget.
+            DataError: The window leaves too little room after the budget.
         """
         super().__init__()
         self._model = Counted(tools.model) if tools.model else None
@@ -56,7 +56,7 @@ class MemGpt(FlatSystem):
         self._memory = Memory(tools.embedder, self._summarise, room=room)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
-        """Queues messages one by one; warns and flushes as the context fills up."""
+        """Queues messages one by one; warns and flushes when the context fills up."""
         for turn in turns:
             self._memory.receive(turn)
             self._relieve()
@@ -65,7 +65,7 @@ class MemGpt(FlatSystem):
                 self._relieve()
 
     def retrieve(self, asked: Asked) -> Retrieved:
-        """Lets the controller search; what it found comes first, the queue last."""
+        """Lets the controller search; the context has its results first and the queue last."""
         memory = self._memory
         session = Session(memory, budget=self._budget, page=self._page, only=SEARCHES)
         if memory.messages:
@@ -80,7 +80,7 @@ class MemGpt(FlatSystem):
         )
 
     def account(self) -> Accounting:
-        """Tells what is kept: all messages by word, archival passages by vector."""
+        """Returns what the system keeps: all messages as text, archival passages with vectors."""
         passages = self._memory.passages
         return Accounting(
             vectors=len(passages),
@@ -89,7 +89,7 @@ class MemGpt(FlatSystem):
         )
 
     def _summarise(self, before: str, turns: Sequence[StreamTurn], most: int) -> str:
-        # Without a model, roles would count as words that all sentences share.
+        # Without a model, roles would count as words that all sentences have in common.
         texts = [line(turn) if self._model else turn.text for turn in turns]
         return summarise([before, *texts], most, self._model)
 
@@ -99,11 +99,11 @@ class MemGpt(FlatSystem):
             self._controller.pressure(self._memory, session)
 
 
-# Two options limit the context, `window` as a whole and `budget` the search results in it, so that
-# no single one holds it to a given length.
+# Two options limit the context, `window` as a whole and `budget` the search results in it, so no
+# single option limits it to a given length.
 SYSTEM = SystemDeclaration(
     name="memgpt",
-    summary="A limited context that pages to and from two storages.",
+    summary="A limited context, paged to and from two kinds of storage.",
     options=MemGptOptions,
     make=MemGpt,
     order=6,

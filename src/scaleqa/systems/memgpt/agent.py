@@ -1,4 +1,4 @@
-"""A model in control: it calls functions step by step, as long as it asks for heartbeats."""
+"""A model as controller: it calls functions step by step while it requests heartbeats."""
 
 from scaleqa.backends import ChatModel, Message
 from scaleqa.systems.memgpt.controller import STEPS
@@ -48,7 +48,7 @@ class AgentController:
         self._act(memory, session, QUESTION.format(question=question))
 
     def _act(self, memory: Memory, session: Session, event: str) -> None:
-        """Runs one event: at most so many steps, errors told and answered by another step."""
+        """Runs one event in at most `STEPS` steps; an error is reported and allows another step."""
         system = SYSTEM.format(
             head=memory.head(), messages=len(memory.messages), passages=len(memory.passages)
         )

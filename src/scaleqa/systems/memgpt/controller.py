@@ -1,9 +1,9 @@
-"""Who decides when there is no model: fixed rules, the same calls.
+"""The controller without a model: fixed rules that make the same calls.
 
-Under memory pressure it keeps what a careful reader would note down: runs of messages that carry
-numbers, dates, names, rules or wishes go into archival storage as they are, and short statements of
-the user about themselves into core memory. Asked something, it searches both storages with the
-question and turns the page while results are at least half as good as the best.
+Under memory pressure it keeps what a careful reader would note down: runs of messages with numbers,
+dates, names, rules or wishes go into archival storage verbatim, and short statements of the user
+about themselves into core memory. For a question it searches both kinds of storage with the
+question, and turns the page while results score at least half as high as the best.
 """
 
 import re
@@ -16,12 +16,12 @@ from scaleqa.systems.memgpt.memory import Memory, line, words
 from scaleqa.systems.memgpt.session import Session
 from scaleqa.systems.summarise import SENTENCE
 
-STEPS = 6  # of an event; a model is held to it too
+STEPS = 6  # per event; also the limit for a model
 PASSAGE_WORDS = 100
-GAP = 1  # other messages between two of a passage
-WORTH = 0.5  # of the best score: a page that ends below it is the last
+GAP = 1  # other messages allowed between two of a passage
+WORTH = 0.5  # share of the best score; a page that ends below it is the last
 CORE_WORDS = 16
-# A digit, a name inside a sentence, or a word of number, time, rule or wish.
+# A digit, a name inside a sentence, or a word for a number, time, rule or wish.
 DURABLE = re.compile(
     r"\d|(?<=[a-z,;:] )[A-Z][a-z]+"
     r"|\b(?i:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|half"
@@ -38,14 +38,14 @@ PERSONAL = re.compile(
 
 
 class Controller(Protocol):
-    """Decides what is kept and what is looked up, by calling functions."""
+    """Decides what to keep and what to look up, by calling functions."""
 
     def pressure(self, memory: Memory, session: Session) -> None:
         """Saves what matters from the queue before it is evicted."""
         ...
 
     def question(self, memory: Memory, session: Session, question: str) -> None:
-        """Brings what bears on a question into the context."""
+        """Brings what is relevant to a question into the context."""
         ...
 
 
@@ -76,7 +76,7 @@ class RuleController:
                 going.remove(search)
 
     def _note(self, memory: Memory, session: Session, statement: str) -> None:
-        """Appends to core memory; the oldest lines make way."""
+        """Appends to core memory; the oldest lines are removed to make room."""
         block = {"name": "human"}
         while session.call("core_memory_append", {**block, "content": statement}).failed:
             oldest = memory.core["human"].partition("\n")[0]
@@ -86,11 +86,11 @@ class RuleController:
 
 
 def notes(turns: Sequence[StreamTurn]) -> Iterator[list[StreamTurn]]:
-    """Cuts out the runs of messages worth archiving.
+    """Finds the runs of messages worth archiving.
 
-    A run starts and ends with a message that carries something durable, has no more than one other
-    message between two of these, and is no longer than a passage may be. A message that is longer
-    alone is a run of its own.
+    A run starts and ends with a message that states something durable, has at most one other
+    message between two of these, and is not longer than a passage may be. A message that exceeds
+    this length is a run of its own.
     """
     run: list[StreamTurn] = []
     gap: list[StreamTurn] = []
@@ -109,7 +109,7 @@ def notes(turns: Sequence[StreamTurn]) -> Iterator[list[StreamTurn]]:
 
 
 def durable(text: str) -> bool:
-    """Tells whether a message states something to keep; mere questions do not."""
+    """Returns whether a message states something worth keeping; questions do not."""
     stated = " ".join(s for s in SENTENCE.split(text) if not s.rstrip().endswith("?"))
     return DURABLE.search(stated) is not None
 

@@ -1,4 +1,4 @@
-"""The functions by which a controller works on memory, as a model is told of them."""
+"""The functions that a controller can call, as described to a model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +58,7 @@ FUNCTIONS = (
 
 
 def check(function: Function, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Reads the arguments of a call, without the heartbeat.
+    """Checks the arguments of a call and returns them without the heartbeat.
 
     Raises:
         RefusedError: One is missing, unknown or of the wrong type.

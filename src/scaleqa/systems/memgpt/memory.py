@@ -1,7 +1,8 @@
 """MemGPT's tiers: a main context of limited size, recall storage and archival storage.
 
-The main context is core memory and a queue of recent messages, led by a summary of all that left
-it. Sizes are counted in whole words, so that sums are exact; users write tokens.
+The main context is core memory and a queue of recent messages, preceded by a summary of all
+messages that left it. Sizes are counted in whole words, so that sums are exact; options are given
+in tokens.
 """
 
 from collections import deque
@@ -13,27 +14,27 @@ from scaleqa.packages import StreamTurn
 from tsim.embed import Embedder
 from tsim.toolkit import DenseIndex, Postings, Vector, tokens
 
-WARNING = 0.7  # of the room: from here on the controller is asked to save what matters
+WARNING = 0.7  # of the room: above it the controller is asked to save what matters
 KEPT = 0.5  # of the queue, when it is flushed
 SUMMARY_SHARE = 0.2  # of the room, at most
 CORE_SHARE = 0.1  # of the room, at most, for each block
 LEAST_ROOM = 200
 PERSONA = "I keep one long conversation and look up what was said."
-# From the summary so far and the messages that leave, in about so many tokens.
+# Takes the summary so far, the messages that leave, and the approximate tokens of the result.
 Summariser = Callable[[str, Sequence[StreamTurn], int], str]
 
 
 class RefusedError(Exception):
-    """A function that cannot be carried out; the message is for whoever called it."""
+    """A call that cannot be carried out; the message is for the caller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """Something kept in archival storage.
+    """A passage in archival storage.
 
     Attributes:
-        text: As it was inserted.
-        turns: The turns whose whole text it holds.
+        text: The text as inserted.
+        turns: The turns whose whole text it contains.
     """
 
     text: str
@@ -41,7 +42,7 @@ class Passage:
 
 
 def line(turn: StreamTurn) -> str:
-    """One message in a context."""
+    """Returns a message as a line of a context."""
     return f"{turn.role}: {turn.text}"
 
 
@@ -51,7 +52,7 @@ def words(text: str) -> int:
 
 
 class Memory:
-    """All tiers and the rules of moving between them; what is worth keeping a controller decides.
+    """All tiers and the rules for moving between them; a controller decides what to keep.
 
     Attributes:
         core: The blocks of core memory.
@@ -92,7 +93,7 @@ class Memory:
         self._archival = DenseIndex(embedder.dimension)
 
     def receive(self, turn: StreamTurn) -> None:
-        """Puts a message into recall storage and at the end of the queue."""
+        """Adds a message to recall storage and to the end of the queue."""
         self.messages.append(turn)
         self._recall.append(turn.text)
         self.queue.append(turn)
@@ -100,9 +101,10 @@ class Memory:
         self._unseen += 1
 
     def pressed(self) -> bool:
-        """Tells whether a memory-pressure warning is due.
+        """Returns whether a memory-pressure warning is due.
 
-        It is once from flush to flush, and again if messages would leave that no warning covered.
+        There is one between two flushes, and another if messages would leave that no warning
+        covered.
         """
         used = self._used()
         if used > self._room and self._leaving() > len(self.queue) - self._unseen:
@@ -110,20 +112,20 @@ class Memory:
         return not self._warned and used > WARNING * self._room
 
     def unseen(self) -> list[StreamTurn]:
-        """Hands over the messages that no warning covered so far; they count as covered now."""
+        """Returns the messages that no warning has covered yet, and marks them as covered."""
         fresh = list(self.queue)[len(self.queue) - self._unseen :]
         self._unseen = 0
         self._warned = True
         return fresh
 
     def full(self) -> bool:
-        """Tells whether the queue must be flushed."""
+        """Returns whether the queue must be flushed."""
         return self._used() > self._room
 
     def flush(self) -> None:
-        """Evicts the older part of the queue; from now on it is in recall storage only.
+        """Evicts the older part of the queue, which then is in recall storage only.
 
-        The new summary is made of the old one and the messages that leave.
+        The new summary is made from the old one and the evicted messages.
         """
         evicted = [self.queue.popleft() for _ in range(self._leaving())]
         self._queued -= sum(words(line(turn)) for turn in evicted)
@@ -137,15 +139,15 @@ class Memory:
         """Adds a line to a block of core memory.
 
         Raises:
-            RefusedError: There is no such block, or it would grow over its limit.
+            RefusedError: There is no such block, or it would exceed its limit.
         """
         self._write_core(block, f"{self._block(block)}\n{content}".strip())
 
     def replace_core(self, block: str, old: str, new: str) -> None:
-        """Replaces a text in a block of core memory; nothing in its place deletes it.
+        """Replaces a text in a block of core memory; an empty replacement deletes it.
 
         Raises:
-            RefusedError: There is no such block or text, or the block would grow over its limit.
+            RefusedError: There is no such block or text, or the block would exceed its limit.
         """
         before = self._block(block)
         if not old or old not in before:
@@ -156,7 +158,7 @@ class Memory:
     def archive(self, content: str) -> None:
         """Inserts a passage into archival storage.
 
-        It holds a message of the queue if it has it as a line of its own.
+        It counts as containing a message of the queue if the message is a line of its own.
 
         Raises:
             RefusedError: There is nothing to insert.
@@ -169,29 +171,29 @@ class Memory:
         self.passages.append(Passage(text=content, turns=held))
 
     def recall_scores(self, query: str) -> Vector:
-        """Scores every message by the words it shares with a query."""
+        """Scores every message by BM25."""
         return self._recall.scores(query)
 
     def archival_scores(self, query: str) -> Vector:
-        """Scores every passage by its closeness to a query."""
+        """Scores every passage by cosine."""
         return self._archival.scores(self._embedder.embed_query(query))
 
     def head(self) -> str:
-        """Writes core memory and the summary."""
+        """Formats core memory and the summary."""
         parts = [f"[core memory: {block}]\n{text}" for block, text in self.core.items() if text]
         if self.summary:
             parts.append(f"[summary of earlier messages]\n{self.summary}")
         return "\n".join(parts)
 
     def recent(self) -> str:
-        """Writes the queue."""
+        """Formats the queue."""
         return "\n".join(["[recent messages]", *(line(turn) for turn in self.queue)])
 
     def _used(self) -> int:
         return words(self.head()) + words("[recent messages]") + self._queued
 
     def _leaving(self) -> int:
-        """Counts the messages that a flush evicts: the oldest, until half of the words are left."""
+        """Returns how many messages a flush evicts: the oldest, down to half of the words."""
         left = self._queued
         for count, turn in enumerate(self.queue):
             if left <= KEPT * self._queued:

@@ -1,4 +1,4 @@
-"""One event: calls carried out on a memory, and what they brought into the context."""
+"""One event: the calls on a memory, and what they brought into the context."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ FOUND = "[found in memory]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a call gave.
+    """The result of a call.
 
     Attributes:
-        text: For a model to read.
+        text: The text for a model.
         failed: Whether the call was refused.
-        scores: Of the results on the page, best first.
+        scores: Scores of the results on the page, best first.
     """
 
     text: str
@@ -28,14 +28,14 @@ class Result:
 
 
 class Session:
-    """Carries out calls; a call that makes no sense is answered with what is wrong.
+    """Executes calls; an invalid call is answered with an error message.
 
-    A search result enters the context once, whole, in the order of finding and while there is
-    room. Messages that the queue shows anyhow take no room.
+    A search result enters the context once, whole, in the order found and while there is room.
+    Messages that are in the queue anyway take no room.
 
     Attributes:
-        functions: What may be called.
-        units: What searches found, in the order of finding.
+        functions: The functions that may be called.
+        units: The search results, in the order found.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class Session:
         """Starts an event.
 
         Args:
-            memory: What the functions work on.
+            memory: The memory to work on.
             budget: Tokens for search results.
-            page: Results a page.
+            page: Results per page.
             only: The functions that may be called; all if empty.
         """
         self.functions = [f for f in FUNCTIONS if not only or f.name in only]
@@ -62,15 +62,15 @@ class Session:
 
     @property
     def shown(self) -> frozenset[int]:
-        """The turns found; their whole text is in what was found or in the queue."""
+        """The turns found; their whole text is in the results or in the queue."""
         return frozenset(self._shown)
 
     def found(self) -> str:
-        """Writes what was found, as part of a context."""
+        """Formats the search results as part of a context."""
         return "\n".join([FOUND, "\n\n".join(self._texts)]) if self._texts else ""
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
-        """Carries out a call."""
+        """Executes a call."""
         try:
             function = next((f for f in self.functions if f.name == name), None)
             if function is None:
@@ -92,7 +92,7 @@ class Session:
 
     def _search(self, function: str, /, query: str, page: int = 0) -> Result:
         scores = self._scores(function, query)
-        # A message that shares no word is no result; a passage is always more or less close.
+        # A message that shares no word is not a result; every passage has some similarity.
         total = len(scores) if function == "archival_memory_search" else int((scores > 0).sum())
         start = page * self._page
         places = best(scores, min(total, start + self._page))[start:]
@@ -111,7 +111,7 @@ class Session:
         return self._scored[key]
 
     def _admit(self, function: str, place: int, score: float) -> str:
-        """Takes a result into the context and tells what a model reads of it."""
+        """Adds a result to the context if there is room, and returns its line for a model."""
         held = self._held(function, place)
         new = set(held.turns) - self._shown
         if (function, place) in self._taken or (held.turns and not new):

@@ -1,7 +1,7 @@
-"""Soft clusters of vectors: UMAP, then Gaussian mixtures, first over all and then inside each.
+"""Soft clusters of vectors: UMAP, then Gaussian mixtures, first over all and then within each.
 
-As in RAPTOR: ten dimensions, the number of components by BIC, and a vector belongs to every
-component that claims at least a tenth of it.
+As in RAPTOR: ten dimensions, the number of components chosen by BIC, and a vector belongs to every
+component with a probability of at least a tenth.
 """
 
 import math
@@ -22,22 +22,22 @@ FEWEST = DIMENSIONS + 2
 NEIGHBOURS = 10
 MOST_COMPONENTS = 50
 SHARE = 0.1
-# BIC falls and then rises, with small dents; after this many counts without a new low it rises.
+# BIC falls and then rises, with small dips; stop after this many counts without a new low.
 PATIENCE = 10
 
 Points = npt.NDArray[np.float64]
 Cluster = tuple[int, ...]
 
 # Some of numba's thread pools abort when two threads enter them, and warning filters are shared by
-# all threads: threads of a run cluster one after the other.
+# all threads, so only one thread clusters at a time.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def require_libraries() -> None:
-    """Checks that what clustering needs is installed.
+    """Checks that the libraries for clustering are installed.
 
     Raises:
-        DataError: It is not.
+        DataError: A library is not installed.
     """
     for module, package in (("sklearn", "scikit-learn"), ("umap", "umap-learn")):
         if find_spec(module) is None:
@@ -48,18 +48,18 @@ def require_libraries() -> None:
 
 
 def soft_clusters(vectors: Vectors, seed: int) -> list[Cluster]:
-    """Groups vectors into clusters that may overlap; returns the places in each, in order."""
+    """Groups vectors into clusters that may overlap; returns the positions in each, in order."""
     if len(vectors) < FEWEST:
         return [tuple(range(len(vectors)))]
-    # Loaded first: a limit holds for the libraries that are there when it is set.
+    # Imported first: a limit applies to the libraries that are loaded when it is set.
     import sklearn.mixture  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     found: dict[Cluster, None] = {}
-    # Mixtures of a few hundred points gain nothing from threads, which wait for each other.
+    # Mixtures of a few hundred points do not benefit from threads.
     with _ONE_AT_A_TIME, threadpool_limits(1), warnings.catch_warnings():
-        # Both libraries warn of what is expected here: a neighbour graph in several parts, a
-        # mixture that has not quite converged and is judged by its BIC like any other.
+        # Both libraries warn about what is expected here: a neighbour graph in several parts, and
+        # mixtures that have not quite converged, which are compared by BIC like any other.
         warnings.simplefilter("ignore")
         for coarse in _mixture(_reduced(vectors, math.isqrt(len(vectors) - 1), seed), seed):
             inside: list[Cluster] = [tuple(range(len(coarse)))]
@@ -71,7 +71,7 @@ def soft_clusters(vectors: Vectors, seed: int) -> list[Cluster]:
 
 
 def _reduced(vectors: Vectors, neighbours: int, seed: int) -> Points:
-    """Lays vectors out in ten dimensions; those that have no more stay as they are."""
+    """Reduces vectors to ten dimensions, if they have more."""
     if vectors.shape[1] <= DIMENSIONS:
         return vectors.astype(np.float64)
     from umap import UMAP
@@ -88,7 +88,7 @@ def _reduced(vectors: Vectors, neighbours: int, seed: int) -> Points:
 
 
 def _mixture(points: Points, seed: int) -> list[Cluster]:
-    """Fits mixtures of more and more Gaussians; returns the soft clusters of least BIC."""
+    """Fits mixtures of increasing size; returns the soft clusters with the lowest BIC."""
     most = min(MOST_COMPONENTS, len(np.unique(points, axis=0)) - 1)
     kept = _fitted(points, 1, seed)
     least, since = kept.bic(points), 0
@@ -109,5 +109,5 @@ def _mixture(points: Points, seed: int) -> list[Cluster]:
 def _fitted(points: Points, count: int, seed: int) -> Any:
     from sklearn.mixture import GaussianMixture
 
-    # Not the default start: Lloyd's iterations add up in the order in which threads finish.
+    # Not the default initialisation: the sums in Lloyd's iterations depend on thread timing.
     return GaussianMixture(count, init_params="k-means++", random_state=seed).fit(points)

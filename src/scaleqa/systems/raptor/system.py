@@ -22,25 +22,25 @@ SUMMARY = 130
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaptorOptions:
-    """How long contexts and chunks are, and what clustering starts from."""
+    """Length of contexts and chunks, and the seed of the clustering."""
 
     budget: Annotated[int, Field(ge=0, description="Tokens of the context.")] = 2000
-    chunk: Annotated[int, Field(ge=1, description="Most tokens of a chunk.")] = 100
+    chunk: Annotated[int, Field(ge=1, description="Maximum tokens of a chunk.")] = 100
     seed: Annotated[int, Field(ge=0, description="Seed of the clustering.")] = 0
 
 
 class Raptor(FlatSystem):
-    """Chunks that can be found at once, under a tree that is built at fixed numbers of chunks.
+    """Chunks, which can be found immediately, and a tree rebuilt at certain numbers of chunks.
 
-    The tree is built when a request first needs it, over as many complete chunks as `build_point`
-    tells; so it depends on the turns so far, and on nothing else.
+    The tree is built when a request first needs it, over the number of complete chunks given by
+    `build_point`, so it depends only on the turns so far.
     """
 
     def __init__(self, options: RaptorOptions, tools: Tools) -> None:
         """Starts empty.
 
         Raises:
-            DataError: What clusters is not installed.
+            DataError: The libraries for clustering are not installed.
         """
         require_libraries()
         super().__init__()
@@ -57,7 +57,7 @@ class Raptor(FlatSystem):
         self._summaries = DenseIndex(tools.embedder.dimension)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
-        """Fills chunks and embeds those that changed; the last one is still open."""
+        """Fills chunks and embeds those that changed; the last chunk is still open."""
         first = max(0, len(self._chunks) - 1)
         for turn in turns:
             if not self._chunks or self._length([*self._chunks[-1], turn.id]) > self._chunk:
@@ -76,7 +76,7 @@ class Raptor(FlatSystem):
         scores = np.concatenate([self._leaves.scores(query), self._summaries.scores(query)])
         units: list[Unit] = []
         blocks: list[str] = []
-        # In words, since tokens are rounded: their sum may differ from those of the whole.
+        # In words, because the sum of rounded tokens may differ from the tokens of the whole.
         whole = left = tokens.words_within(self._budget)
         for place in best(scores, len(scores)):
             unit, text = self._shown(place, float(scores[place]))
@@ -92,7 +92,7 @@ class Raptor(FlatSystem):
         return Retrieved(units=tuple(units), context="\n\n".join(blocks), shown=shown)
 
     def account(self) -> Accounting:
-        """Tells what is kept."""
+        """Returns what the system keeps."""
         return Accounting(
             vectors=len(self._leaves) + len(self._summaries),
             indexed_words=self.words + sum(len(node.text.split()) for node in self._nodes),
@@ -120,7 +120,7 @@ class Raptor(FlatSystem):
         return np.asarray(self._embedder.embed(texts))
 
     def _shown(self, place: int, score: float) -> tuple[Unit, str]:
-        """A node as a unit, and its text in a context."""
+        """Returns a node as a unit, and its text in a context."""
         if place < len(self._chunks):
             chunk = self._chunks[place]
             return Unit(turns=tuple(chunk), score=score, label="chunk"), self._text(chunk)
@@ -133,10 +133,10 @@ class Raptor(FlatSystem):
         return "\n".join(self.line(turn) for turn in chunk)
 
     def _said(self, chunk: Sequence[int]) -> str:
-        """A chunk as it is summarised."""
+        """Returns the text of a chunk for summaries."""
         if self._model is not None:
             return self._text(chunk)
-        # Speakers help a model, but mislead LexRank: a word they share makes all lines alike.
+        # Speaker names help a model but mislead LexRank, because they make all lines similar.
         return "\n".join(self.turns[turn].text for turn in chunk)
 
     def _length(self, chunk: Sequence[int]) -> int:
@@ -144,10 +144,10 @@ class Raptor(FlatSystem):
 
 
 def build_point(complete: int) -> int:
-    """Returns over how many chunks the tree stands when there are so many complete ones.
+    """Returns how many chunks the tree covers, given the number of complete chunks.
 
-    Points lie a tenth apart. So the tree leaves out a tenth of the chunks at most, which are found
-    as leaves all the same, and a thread that doubles is built anew seven times.
+    Consecutive points are a tenth apart. The tree therefore misses at most a tenth of the chunks,
+    which can still be found as leaves, and is rebuilt seven times when a thread doubles.
     """
     point, following = 0, FEWEST
     while following <= complete:
@@ -156,13 +156,13 @@ def build_point(complete: int) -> int:
 
 
 def stands_in(text: str, summary: str) -> bool:
-    """Tells whether a turn's whole text is in a summary, between spaces or its ends."""
+    """Returns whether a summary contains the whole text of a turn, at word boundaries."""
     return bool(text.strip()) and f" {text} " in f" {summary} "
 
 
 SYSTEM = SystemDeclaration(
     name="raptor",
-    summary="A tree of summaries over clusters of chunks; its nearest nodes.",
+    summary="A tree of summaries over clusters of chunks; the nearest nodes.",
     options=RaptorOptions,
     make=Raptor,
     budget=Budget(),

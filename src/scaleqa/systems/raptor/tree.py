@@ -9,7 +9,7 @@ from scaleqa.systems.raptor.clusters import FEWEST, Cluster, soft_clusters
 from tsim.toolkit import Vectors, tokens
 
 LAYERS = 5
-# What one summary may be made of; longer clusters are clustered again.
+# Maximum tokens that one summary is made from; longer clusters are clustered again.
 LONGEST = 3500
 
 
@@ -18,9 +18,9 @@ class Node:
     """A chunk or a summary.
 
     Attributes:
-        text: What summaries are made of; of a summary, the summary.
-        level: 0 for a chunk, above it for a summary.
-        turns: The turns it was made of, in order.
+        text: The text of the chunk or summary.
+        level: 0 for a chunk, higher for a summary.
+        turns: The turns it was made from, in order.
     """
 
     text: str
@@ -37,7 +37,7 @@ def grow(
 ) -> tuple[list[Node], Vectors]:
     """Builds the layers above the leaves; returns their nodes, lowest first, and their vectors.
 
-    A cluster of one node has nothing to condense: the node itself goes up to the next layer.
+    A cluster of one node gets no summary; the node itself moves up to the next layer.
     """
     nodes: list[Node] = []
     rows = [np.empty((0, vectors.shape[1]), dtype=np.float32)]
@@ -61,10 +61,10 @@ def grow(
 def clusters_within(
     nodes: Sequence[Node], vectors: Vectors, longest: int, seed: int
 ) -> list[Cluster]:
-    """Clusters nodes so that no cluster of several is longer than it may be.
+    """Clusters nodes so that no cluster with several nodes is longer than `longest`.
 
-    A cluster that is too long is clustered again by itself; one that does not fall apart is halved
-    where it stands in the thread.
+    A cluster that is too long is clustered again on its own; one that cannot be split this way is
+    halved in thread order.
     """
     found: dict[Cluster, None] = {}
     waiting = soft_clusters(vectors, seed)[::-1]
