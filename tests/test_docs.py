@@ -119,7 +119,8 @@ def test_python_in_the_readme_runs_as_printed(tmp_path, minilm):
 
 
 def test_every_environment_variable_is_documented():
-    read = re.compile(r"""(?:environ(?:\.get)?[(\[]\s*|KEY_VARIABLE = )["']([A-Z][A-Z_]+)["']""")
+    before = r"(?:environ(?:\.get)?[(\[]\s*|KEY_VARIABLE = |envvar=)"
+    read = re.compile(before + r"""["']([A-Z][A-Z_]+)["']""")
     sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
     named = {name for file in sources for name in read.findall(file.read_text("utf-8"))}
     text = (ROOT / "docs" / "configuration.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""TSIM: episodic memory for conversations that never end."""
+"""TSIM: episodic memory for endless conversations."""
 
 from tsim.memory import Memory
 from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset

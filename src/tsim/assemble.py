@@ -1,4 +1,4 @@
-"""From ranked episodes to the text an answer model reads."""
+"""Assembles ranked episodes into the text of a prompt."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +14,8 @@ class WindowSettings:
     """How much of an episode is shown.
 
     Attributes:
-        turns: Most turns of one episode.
-        overlap: Turns that neighbouring windows of a longer episode share.
+        turns: Maximum number of turns of one episode.
+        overlap: Number of turns shared by adjacent windows of a longer episode.
     """
 
     turns: int = 8
@@ -25,16 +25,16 @@ class WindowSettings:
 def window(settings: WindowSettings, scores: Sequence[float]) -> tuple[int, int]:
     """Chooses the part of an episode to show.
 
-    An episode of more turns than the cap is cut into windows of that size, each sharing `overlap`
-    turns with the one before; the window whose turns resemble the query most is shown, the earliest
-    of equals.
+    An episode with more than `turns` turns is cut into windows of that size, each sharing `overlap`
+    turns with the previous one. The window with the highest sum of scores is shown, the earliest in
+    case of a tie.
 
     Args:
-        settings: Cap and overlap.
+        settings: Size and overlap of windows.
         scores: Each turn's similarity with the query.
 
     Returns:
-        First place and the place after the last.
+        The first place, and the place after the last.
     """
     count = len(scores)
     if count <= settings.turns:
@@ -46,26 +46,26 @@ def window(settings: WindowSettings, scores: Sequence[float]) -> tuple[int, int]
 
 
 def words(turns: Sequence[Turn]) -> int:
-    """Words that turns take in a context, their heading included."""
+    """Returns the number of words that turns take up in a context, including the heading."""
     return len(heading(0, turns).split()) + sum(len(text.split()) for text in _lines(turns))
 
 
 def heading(episode: int, turns: Sequence[Turn]) -> str:
-    """Names an episode in a context."""
+    """Returns the heading of an episode in a context."""
     if not turns:
         return f"[episode {episode}]"
     return f"[episode {episode}, turns {turns[0].id}-{turns[-1].id}]"
 
 
 def line(turn: Turn) -> str:
-    """One turn in a context."""
+    """Returns one turn as it appears in a context."""
     return f"{turn.role}: {turn.text}"
 
 
 def fit(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
-    """Takes hits in order while they fit the budget, passing over those that do not.
+    """Takes hits in order, skipping those that do not fit into the budget.
 
-    The best hit is always there: if it alone is too long, it is cut down to what fits.
+    The first hit is always included: if it is too long, it is shortened to fit.
     """
     if budget is None:
         return list(hits)
@@ -83,13 +83,13 @@ def fit(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
 
 
 def _cut_down(hit: Hit, most: int) -> tuple[Turn, ...]:
-    """Keeps the turns around the strongest one; a single too long turn is cut at the end."""
+    """Keeps the turns around the strongest one; a single turn that is too long is truncated."""
     strongest = {e.id: e.points for e in hit.why.evidence if e.term == "raw"}
     centre = max(
         range(len(hit.turns)), key=lambda place: (strongest.get(hit.turns[place].id, 0.0), -place)
     )
     first, last = centre, centre
-    for _ in hit.turns:  # grows by a turn after and a turn before, as long as they fit
+    for _ in hit.turns:  # extend by one turn after and one before, as long as they fit
         for after, before in ((1, 0), (0, 1)):
             low, high = first - before, last + after
             if low >= 0 and high < len(hit.turns) and words(hit.turns[low : high + 1]) <= most:
@@ -105,13 +105,13 @@ def _cut_down(hit: Hit, most: int) -> tuple[Turn, ...]:
 
 
 def render(hits: Sequence[Hit]) -> str:
-    """Writes hits as the context of a prompt, in the given order."""
+    """Returns hits as the context of a prompt, in the given order."""
     blocks = ["\n".join([heading(hit.episode, hit.turns), *_lines(hit.turns)]) for hit in hits]
     return "\n\n".join(blocks)
 
 
 def _lines(turns: Sequence[Turn]) -> Iterator[str]:
-    """The lines of turns; where turns between them are missing, a mark says so."""
+    """Yields the lines of turns, with a mark wherever turns are missing in between."""
     for place, turn in enumerate(turns):
         if place and turn.id != turns[place - 1].id + 1:
             yield MISSING

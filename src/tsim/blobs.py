@@ -1,7 +1,7 @@
 """A content-addressed cache on disk, shared by threads and processes.
 
-Keys are hashes of all that decides a value; each value is kept with a checksum. What is lost or
-damaged is simply made again.
+A key is a hash of everything that determines the value; each value is stored with a checksum. Lost
+or damaged values are computed again.
 """
 
 import sqlite3
@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 BUSY_SECONDS = 60
-LOOKUP = 500  # keys a statement, below SQLite's smallest limit on parameters
+LOOKUP = 500  # keys per statement, below SQLite's smallest limit on parameters
 
 
 class Blobs:
     """Bytes by key, in one table of a SQLite file."""
 
     def __init__(self, path: Path, table: str) -> None:
-        """Opens the file, creating it if needed; an unreadable one is set aside."""
+        """Opens the file, creating it if needed; an unreadable file is renamed."""
         self.damaged = 0
         self._table = table
         self._lock = threading.Lock()
@@ -27,20 +27,20 @@ class Blobs:
         try:
             self._connection = _connect(path, table)
         except sqlite3.DatabaseError:
-            # A cache can be rebuilt, so a file that is no database is moved out of the way.
+            # A cache can be rebuilt, so a file that is not a database is renamed.
             path.replace(path.with_suffix(path.suffix + ".damaged"))
             self._connection = _connect(path, table)
-        # Whoever forgets to close a cache loses nothing; the file is closed all the same.
+        # Closes the file even if the caller does not.
         weakref.finalize(self, self._connection.close)
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Returns what is there and whole."""
+        """Returns the values that are present and undamaged."""
         found: dict[bytes, bytes] = {}
         unique = list(dict.fromkeys(keys))
         for start in range(0, len(unique), LOOKUP):
             some = unique[start : start + LOOKUP]
             marks = ",".join("?" * len(some))
-            # The columns are key, checksum and value, by whatever name a file has them.
+            # Select by position: column names differ between files, their order does not.
             query = f"SELECT * FROM {self._table} WHERE key IN ({marks})"  # noqa: S608
             with self._lock:
                 rows = self._connection.execute(query, some).fetchall()
@@ -50,7 +50,7 @@ class Blobs:
         return found
 
     def write(self, fresh: Mapping[bytes, bytes]) -> None:
-        """Keeps values, over damaged ones too."""
+        """Stores values, replacing existing ones."""
         rows = [(key, zlib.crc32(blob), blob) for key, blob in fresh.items()]
         statement = f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?, ?)"  # noqa: S608
         with self._lock, self._connection:

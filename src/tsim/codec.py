@@ -1,4 +1,4 @@
-"""Vectors as bytes: little-endian, the same on every machine, for stores and exports."""
+"""Vectors as little-endian bytes, for stores and exports."""
 
 import numpy as np
 
@@ -6,20 +6,20 @@ from tsim.vectors import Sum, Vector
 
 
 def vector_to_bytes(vector: Vector) -> bytes:
-    """Writes a vector as 32-bit floats."""
+    """Encodes a vector as 32-bit floats."""
     return vector.astype("<f4").tobytes()
 
 
 def vector_from_bytes(data: bytes) -> Vector:
-    """Reads a vector of 32-bit floats."""
+    """Decodes a vector of 32-bit floats."""
     return np.frombuffer(data, dtype="<f4").astype(np.float32)
 
 
 def sum_to_bytes(total: Sum) -> bytes:
-    """Writes a sum of vectors as 64-bit floats."""
+    """Encodes a sum of vectors as 64-bit floats."""
     return total.astype("<f8").tobytes()
 
 
 def sum_from_bytes(data: bytes) -> Sum:
-    """Reads a sum of vectors from 64-bit floats."""
+    """Decodes a sum of vectors from 64-bit floats."""
     return np.frombuffer(data, dtype="<f8").astype(np.float64)

@@ -1,9 +1,10 @@
-"""The only place that reads environment variables.
+"""The only module that reads environment variables, apart from the command line's own.
 
-TSIM_CACHE     directory for weights and cached embeddings (default: the user's cache directory)
-TSIM_MODEL     default embedding model (default: all-MiniLM-L6-v2)
-TSIM_OFFLINE   "1" forbids every download
-HF_ENDPOINT    base URL of the model hub or a mirror of it
+TSIM_CACHE        directory for weights and cached embeddings (default: the user's cache directory)
+TSIM_MODEL        default embedding model (default: all-MiniLM-L6-v2)
+TSIM_OFFLINE      "1" forbids every download
+TSIM_MEMORY       the memory file of `tsim` commands, instead of --memory
+HF_ENDPOINT       base URL of the model hub or a mirror of it
 OPENAI_API_KEY    key sent to chat and embedding servers over https, unless another is named
 OPENAI_BASE_URL   base URL of chat servers where none is given (default: OpenAI's)
 """
@@ -28,7 +29,7 @@ def default_model() -> str:
 
 
 def offline() -> bool:
-    """Tells whether downloads are forbidden."""
+    """Returns whether downloads are forbidden."""
     return os.environ.get("TSIM_OFFLINE", "") not in ("", "0")
 
 
@@ -42,8 +43,13 @@ def chat_endpoint() -> str:
     return (os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/")
 
 
+def disable_telemetry() -> None:
+    """Keeps ONNX Runtime from reporting to its maker; only works before it is imported."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
 def api_key(variable: str) -> str:
-    """Returns the API key held by an environment variable.
+    """Returns the API key in an environment variable.
 
     Raises:
         InputError: The variable is unset or empty.
@@ -51,7 +57,7 @@ def api_key(variable: str) -> str:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise InputError(
-            f"the environment variable {variable} is empty; it should hold the API key: "
+            f"the environment variable {variable} is empty; set it to the API key: "
             f"export {variable}=…"
         )
     return key

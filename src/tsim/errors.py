@@ -1,26 +1,26 @@
-"""Every error that `tsim` raises on purpose.
+"""The exceptions that `tsim` raises.
 
     TsimError
     ├── InputError            a text, file or argument that cannot be used
     ├── ModelError            an embedding model that cannot be used
     │   ├── UnknownModelError     neither a known name nor a directory
     │   ├── WeightsMissingError   known, but its weights are not on this machine
-    │   ├── WeightsCorruptError   bytes on disk or on the wire differ from the pinned hash
+    │   ├── WeightsCorruptError   stored or downloaded bytes differ from the pinned hash
     │   └── DownloadError         the weights could not be fetched
-    ├── RemoteError           an embedding server failed or answered nonsense
-    └── StoreError            the memory cannot be used where it is kept
+    ├── RemoteError           an embedding server failed or sent an invalid response
+    └── StoreError            the storage of a memory cannot be used
         ├── MismatchError         it was written with another model or preset
-        ├── StoreBusyError        other processes hold it for too long
+        ├── StoreBusyError        another process locked it for too long
         ├── StoreFullError        the disk is full
-        └── StoreReadOnlyError    it may not be written
+        └── StoreReadOnlyError    it cannot be opened for writing
 
-Messages say what was found, what was expected and what to do. `kind` is the error's name in
+Messages say what was found, what was expected and what to do. `kind` is the name of the error in
 machine-readable output and never changes once released.
 """
 
 
 class TsimError(Exception):
-    """Root of all errors raised by `tsim`."""
+    """Base class of all errors raised by `tsim`."""
 
     kind = "error"
 
@@ -38,7 +38,7 @@ class ModelError(TsimError):
 
 
 class UnknownModelError(ModelError):
-    """The name is no known model and no directory."""
+    """The name is neither a known model nor a directory."""
 
     kind = "unknown_model"
 
@@ -62,13 +62,13 @@ class DownloadError(ModelError):
 
 
 class RemoteError(TsimError):
-    """An embedding server failed or answered nonsense."""
+    """An embedding server failed or sent an invalid response."""
 
     kind = "remote_failed"
 
 
 class StoreError(TsimError):
-    """The memory cannot be used where it is kept."""
+    """The storage of a memory cannot be used."""
 
     kind = "store_failed"
 
@@ -80,7 +80,7 @@ class MismatchError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Other processes hold the memory for too long."""
+    """Another process locked the memory for too long."""
 
     kind = "store_busy"
 
@@ -92,6 +92,6 @@ class StoreFullError(StoreError):
 
 
 class StoreReadOnlyError(StoreError):
-    """The memory may not be written."""
+    """The memory cannot be opened for writing."""
 
     kind = "store_read_only"

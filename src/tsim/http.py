@@ -1,4 +1,4 @@
-"""One patient POST: retries what may pass, gives up on what will not."""
+"""HTTP POST with retries of temporary failures."""
 
 import random
 import time
@@ -15,7 +15,7 @@ RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long a request may take and how often it is tried."""
+    """Timeout and retry settings of a request."""
 
     timeout: float = 30.0
     attempts: int = 5
@@ -24,7 +24,7 @@ class Patience:
     sleep: Callable[[float], None] = time.sleep
 
     def wait(self, attempt: int, asked: float | None) -> None:
-        """Backs off exponentially with jitter, or as long as the server asked."""
+        """Waits as long as the server asked, or else with exponential backoff and jitter."""
         backoff = self.first_wait * 2.0**attempt * (1 + random.random())
         self.sleep(min(self.longest_wait, backoff if asked is None else asked))
 
@@ -32,10 +32,10 @@ class Patience:
 def post(
     client: httpx.Client, url: str, body: dict[str, Any], patience: Patience
 ) -> httpx.Response:
-    """Posts JSON and returns the first successful answer.
+    """Posts JSON and returns the first successful response.
 
     Raises:
-        RemoteError: The server refused, or kept failing until patience ran out.
+        RemoteError: The server rejected the request, or all attempts failed.
     """
     problem = ""
     for attempt in range(patience.attempts):
@@ -49,7 +49,7 @@ def post(
                 return response
             problem = f"HTTP {response.status_code}: {response.text[:200]}"
             if response.status_code not in RETRIED:
-                raise RemoteError(f"{url} refused the request with {problem}")
+                raise RemoteError(f"{url} rejected the request with {problem}")
             asked = _retry_after(response)
         if attempt + 1 < patience.attempts:
             patience.wait(attempt, asked)

@@ -1,4 +1,4 @@
-"""The front door: a memory with its threads."""
+"""`Memory`: the threads in one store."""
 
 import threading
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tsim.verify import Verification, verify
 
 
 class Memory:
-    """Threads of conversation in one file, or in any other store.
+    """Conversation threads in one file, or in another store.
 
     >>> with Memory.open("memory.db") as memory:  # doctest: +SKIP
     ...     thread = memory.thread("alice")
@@ -27,7 +27,7 @@ class Memory:
     ...     print(thread.context("Which model for the new project?"))
 
     Attributes:
-        rebuilt: Whether everything was made anew since the memory was opened.
+        rebuilt: Whether the memory was rebuilt since it was opened.
     """
 
     def __init__(
@@ -39,18 +39,19 @@ class Memory:
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Joins a store, an embedder and a preset; `Memory.open` finds them by name.
+        """Combines a store, an embedder and a preset; `Memory.open` accepts them by name.
 
         Args:
-            store: Where the threads are kept; it stays the caller's to close.
-            embedder: Makes the vectors.
-            preset: The method of remembering.
+            store: Stores the threads. The caller closes it.
+            embedder: Computes the vectors.
+            preset: The memory method and its constants.
             rebuild: If the memory was written with another model or preset, embed and index all
-                its turns again instead of refusing.
-            progress: Called with how many turns of how many a rebuild has done.
+                its turns again instead of raising `MismatchError`.
+            progress: Called during a rebuild with the number of turns done and the total.
 
         Raises:
-            MismatchError: Written with another model or preset, and no rebuild asked for.
+            MismatchError: The memory was written with another model or preset, and `rebuild` is
+                False.
             StoreError: The store cannot be used.
         """
         self._store = store
@@ -76,18 +77,19 @@ class Memory:
         """Opens a memory file, creating it if needed, or the memory in another store.
 
         Args:
-            path: The file; leave it out if you give a store.
-            store: A store that you have opened and will close yourself.
-            model: An embedder, or what `tsim.embed.open_embedder` takes.
-            preset: The method of remembering, or its name. If not given: the one the memory was
-                written with, or `LATE` for a new one.
+            path: The file. Omit it if `store` is given.
+            store: A store that is already open. The caller closes it.
+            model: An embedder, or any value that `tsim.embed.open_embedder` accepts.
+            preset: A preset or its name. Defaults to the preset the memory was written with, or
+                `LATE` for a new memory.
             rebuild: If the memory was written with another model or preset, embed and index all
-                its turns again instead of refusing.
-            progress: Called with how many turns of how many a rebuild has done.
+                its turns again instead of raising `MismatchError`.
+            progress: Called during a rebuild with the number of turns done and the total.
 
         Raises:
-            InputError: Both or neither of path and store were given, or there is no such preset.
-            MismatchError: Written with another model or preset, and no rebuild asked for.
+            InputError: Both or neither of `path` and `store` were given, or the preset is unknown.
+            MismatchError: The memory was written with another model or preset, and `rebuild` is
+                False.
             StoreError: The file or store cannot be used.
         """
         open_store = _opener(path, store)
@@ -117,14 +119,14 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Closes the file that `Memory.open(path)` opened; a store that was given stays open."""
+        """Closes the file opened by `Memory.open(path)`; a store passed in stays open."""
         if self._closes_store:
             self._store.close()
 
     def thread(self, name: str) -> Thread:
-        """Returns the thread of that name; it comes to be with its first turn."""
+        """Returns the thread with the given name; adding its first turn creates it."""
         if not require_text(name).strip() or len(name) > 200:
-            raise InputError(f"a thread's name is 1 to 200 characters, found {name!r:.80}")
+            raise InputError(f"a thread name must have 1 to 200 characters, found {name!r:.80}")
         with self._lock:
             if name not in self._threads:
                 self._threads[name] = Thread(
@@ -133,40 +135,40 @@ class Memory:
             return self._threads[name]
 
     def threads(self) -> list[str]:
-        """Names all threads, sorted."""
+        """Returns the names of all threads, sorted."""
         return self._store.threads()
 
     def forget_thread(self, name: str) -> bool:
-        """Removes a thread without a trace; tells whether it was there."""
+        """Removes a thread and erases its content; returns whether it existed."""
         there = self._store.remove(name)
         if there:
-            self._store.scrub()  # stays due, and is seen by verify, if others use the memory
+            self._store.scrub()  # stays due, and is retried by verify, if others use the memory
         return there
 
     def export(self, path: str | Path) -> int:
-        """Writes everything as JSON lines; returns the number of turns."""
+        """Writes the whole memory as JSON lines; returns the number of turns."""
         return transfer.export(self._store, Path(path))
 
     def import_(self, path: str | Path) -> int:
-        """Reads an export of a memory with the same model and preset; returns the turns."""
+        """Imports an export made with the same model and preset; returns the number of turns."""
         return transfer.import_(self._store, Path(path), settings=self._accepted())
 
     def verify(self) -> Verification:
-        """Checks the store and everything derived from the turns."""
+        """Checks the store and the data derived from the turns."""
         return verify(
             self._store, self._embedder.dimension, summarises=self._preset.settings.summarises
         )
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Makes all vectors and episodes anew from the turns, with this model and preset."""
+        """Recomputes all vectors and episodes from the turns, with this model and preset."""
         self._rebuild(same_model=False, progress=progress)
 
     def _accepted(self) -> Accepted:
-        """Returns what the store must say of model and preset."""
+        """Returns the model and preset values that the store may have."""
         return {"model": (self._embedder.identity,), "preset": self._preset.fingerprints}
 
     def _wanted(self) -> dict[str, str]:
-        """Returns what is noted in a new memory."""
+        """Returns the settings to record in a new memory."""
         return {
             "model": self._embedder.identity,
             "preset": self._preset.fingerprint,
@@ -174,7 +176,7 @@ class Memory:
         }
 
     def _agree(self, rebuild: bool, progress: Callable[[int, int], None] | None) -> None:
-        """Makes sure that the store and this memory mean the same vectors and episodes."""
+        """Makes sure that the store was written with this model and preset."""
         wanted = self._wanted()
         found = self._store.settings()
         if not found:
@@ -184,13 +186,13 @@ class Memory:
         if not others:
             return
         if not self._store.threads() and self._store.replace_all({}, wanted, expected={}):
-            return  # nothing was remembered yet, so nothing is at stake
+            return  # the memory has no threads, so there is nothing to rebuild
         if not rebuild:
             name = others[0]
             raise MismatchError(
                 f"the memory in {self._store.location} was written with {name} {found.get(name)}, "
-                f"asked for {wanted[name]}; open it with the {name} it was written with, or make "
-                "it anew with rebuild=True (tsim doctor --rebuild)"
+                f"but {wanted[name]} was requested; open it with the {name} it was written with, "
+                "or rebuild it with rebuild=True (tsim doctor --rebuild)"
             )
         self._rebuild(same_model="model" not in others, progress=progress)
 
@@ -207,16 +209,16 @@ class Memory:
 
 
 def _opener(path: str | Path | None, store: Store | None) -> Callable[[], Store]:
-    """Returns what opens the file, or hands out the store."""
+    """Returns a function that opens the file or returns the given store."""
     if path is not None and store is None:
         return partial(SqliteStore, path)
     if store is not None and path is None:
         return lambda: store
     found = "neither" if path is None else "both"
-    raise InputError(f"Memory.open takes either a path or store=…, found {found}")
+    raise InputError(f"Memory.open takes either a path or store=…, found {found}; give one of them")
 
 
 def _written_with(store: Store) -> AnyPreset:
-    """Returns the preset that a memory was written with; the default for a new one."""
+    """Returns the preset that a memory was written with, or the default for a new memory."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)

@@ -1,8 +1,8 @@
-"""Frozen settings with a name.
+"""Presets: frozen settings with a name.
 
-A preset is a method and its constants. `LATE` is our own and the default; `OFFICIAL` is the paper's
-configuration on SCALE-QA, `LONGMEMEVAL` its adaptation to LongMemEval. What the paper leaves open
-is listed in docs/method.md.
+A preset is a method and its constants. `LATE` is our own method and the default; `OFFICIAL` is the
+paper's configuration for SCALE-QA, and `LONGMEMEVAL` its adaptation to LongMemEval.
+docs/method.md lists the choices that the paper leaves open.
 """
 
 import hashlib
@@ -35,10 +35,10 @@ S = TypeVar("S", bound=Settings, covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset(Generic[S]):
-    """A method of remembering with all its constants.
+    """A memory method and all its constants.
 
     Attributes:
-        name: What users call it.
+        name: The name users select it by.
         settings: The constants.
         former: Fingerprints that earlier releases wrote for the same method and constants.
     """
@@ -49,13 +49,13 @@ class Preset(Generic[S]):
 
     @property
     def fingerprint(self) -> str:
-        """Names the preset by its content: what was built with another one must be rebuilt."""
+        """Identifies the preset by its content; a memory with another one must be rebuilt."""
         content = json.dumps(asdict(self.settings), sort_keys=True)
         return f"{self.name}/{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """All fingerprints under which files of this preset may have been written, newest first."""
+        """All fingerprints that files of this preset may have, newest first."""
         return (self.fingerprint, *self.former)
 
 
@@ -63,7 +63,7 @@ class Preset(Generic[S]):
 AnyPreset: TypeAlias = Preset[Settings]
 
 
-# The paper's constants are the defaults of each part.
+# The defaults of each settings class are the paper's constants.
 OFFICIAL: Preset[EpisodeSettings] = Preset(
     name="official",
     settings=EpisodeSettings(),
@@ -95,8 +95,8 @@ LONGMEMEVAL: Preset[EpisodeSettings] = Preset(
     former=("longmemeval/577bf31183b0",),
 )
 
-# Chosen on split s1 of the benchmark's records, with some looks at LongMemEval; docs/method.md
-# tells which.
+# Chosen on split s1 of the benchmark's records, and in a few cases also on LongMemEval;
+# docs/method.md lists which.
 LATE: Preset[LateSettings] = Preset(
     name="late",
     settings=LateSettings(
@@ -157,12 +157,12 @@ PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFF
 
 
 def find_preset(name: str) -> AnyPreset:
-    """Returns the preset of that name.
+    """Returns the preset with the given name.
 
     Raises:
-        InputError: There is none.
+        InputError: There is no such preset.
     """
     try:
         return PRESETS[name]
     except KeyError:
-        raise InputError(f"no preset {name!r}; there are {', '.join(PRESETS)}") from None
+        raise InputError(f"no preset {name!r}; use one of {', '.join(PRESETS)}") from None

@@ -1,4 +1,4 @@
-"""Threads made again from their turns, by another preset or another model."""
+"""Rebuilds threads from their turns, with another preset or model."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,20 +24,20 @@ def rebuild(
     same_model: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Makes all vectors and episodes of a memory anew, including turns added meanwhile.
+    """Recomputes all vectors and episodes of a memory, including turns added meanwhile.
 
     Args:
         store: The memory.
-        preset: The method to use.
+        preset: The preset to use.
         embedder: The model to use.
-        settings: What the memory will say of itself.
+        settings: The new settings of the memory.
         same_model: Whether the vectors of turns can be kept.
-        progress: Called with how many turns are done and how many there are.
+        progress: Called with the number of turns done and the total.
     """
     while True:
         contents, versions = _replayed(store, preset, embedder, same_model, progress)
         if store.replace_all(contents, settings, expected=versions):
-            return  # otherwise somebody has added turns since they were read
+            return  # otherwise a thread has changed since it was read
 
 
 def _replayed(
@@ -47,8 +47,8 @@ def _replayed(
     same_model: bool,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, Written], dict[str, int]]:
-    """Makes all threads anew; returns their contents, and the versions they were read at."""
-    # Vectors that will be made anew are not read: they may be what is damaged.
+    """Rebuilds all threads; returns their contents, and the versions they were read at."""
+    # Vectors that will be recomputed are not read, since they may be damaged.
     first = 0 if same_model else MAX_ID
     with store.snapshot() as reader:
         states = {
@@ -84,18 +84,18 @@ def replay(
     vectors: Vectors | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Written:
-    """Runs turns through a preset from the start; turn ids stay as they are.
+    """Adds turns to a new engine in order, keeping their ids.
 
     Args:
-        preset: The method to use.
+        preset: The preset to use.
         embedder: The model to use.
         turns: All turns in order.
-        next_turn: The id the thread will give next.
-        vectors: The turns' vectors, where the model is the same as before.
-        progress: Called with how many turns are done.
+        next_turn: The id of the next turn that will be added to the thread.
+        vectors: The turns' vectors, if the model is the same as before.
+        progress: Called with the number of turns done.
 
     Returns:
-        The thread's whole content.
+        The whole content of the thread.
     """
     engine = preset.settings.engine(embedder.dimension, EMPTY)
     rows: list[TurnRow] = []
@@ -136,7 +136,7 @@ def replay(
 
 
 def _runs(turns: Sequence[Turn]) -> Iterable[list[Turn]]:
-    """Cuts turns into runs without a missing id, of bounded length."""
+    """Splits turns into runs of consecutive ids, of bounded length."""
     run: list[Turn] = []
     for turn in turns:
         if run and (turn.id != run[-1].id + 1 or len(run) == CHUNK):

@@ -1,4 +1,4 @@
-"""What a thread consists of, between the engine that decides it and the store that keeps it."""
+"""The data exchanged between engines and stores."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 from tsim.types import Turn
 from tsim.vectors import Sum, Vector, Vectors
 
-# The highest id of a turn, an episode or a cluster within its thread: what every store can hold.
+# The highest id of a turn, an episode or a cluster in a thread. Every store must support it.
 MAX_ID = 2**32 - 1
 
 
@@ -23,7 +23,7 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EpisodeRow:
-    """An episode; without a vector while it is open."""
+    """An episode; it has no vector while it is open."""
 
     id: int
     vector: Vector | None
@@ -31,7 +31,7 @@ class EpisodeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClusterRow:
-    """A cluster: member episodes (ascending), sum of their vectors, vector of its description."""
+    """A cluster: member episodes (ascending), sum of their vectors, description vector."""
 
     id: int
     members: tuple[int, ...]
@@ -41,17 +41,17 @@ class ClusterRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Changes:
-    """One step of a thread, written whole or not at all.
+    """Changes to a thread, which are written atomically.
 
     Attributes:
         turns: New turns.
         episodes: New, closed or resummarised episodes.
         clusters: New or changed clusters.
         joined: New memberships, as (cluster, episode), of clusters that only gained members.
-        rewritten: Clusters of which all members are to be written anew.
-        removed_turns: Turns that are gone.
-        removed_episodes: Episodes that are gone.
-        removed_clusters: Clusters that are gone.
+        rewritten: Clusters whose memberships are all rewritten.
+        removed_turns: Removed turns.
+        removed_episodes: Removed episodes.
+        removed_clusters: Removed clusters.
     """
 
     turns: tuple[TurnRow, ...] = ()
@@ -64,7 +64,7 @@ class Changes:
     removed_clusters: tuple[int, ...] = ()
 
     def memberships(self) -> Iterator[tuple[int, int]]:
-        """All memberships to insert."""
+        """Yields all memberships to insert, as (cluster, episode)."""
         yield from self.joined
         for cluster in self.clusters:
             if cluster.id in self.rewritten:
@@ -73,7 +73,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """The ids that will be given next."""
+    """The next ids to assign."""
 
     turn: int = 0
     episode: int = 0
@@ -82,15 +82,15 @@ class Counters:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThreadState:
-    """A thread as the engine needs it: everything but the texts of closed episodes.
+    """The content of a thread as loaded by an engine, without the texts of closed episodes.
 
     Attributes:
         version: Changes with every write; 0 for a thread that does not exist yet.
-        epoch: Changes when something was removed or remade, not merely added.
-        counters: The ids that will be given next.
+        epoch: Changes when something is removed or rebuilt, but not when something is only added.
+        counters: The next ids to assign.
         turn_ids: All turns, ascending.
-        turn_episodes: The episode of each of them.
-        turn_vectors: The vector of each of them, one row a turn.
+        turn_episodes: The episode of each turn.
+        turn_vectors: The vectors of the turns, one row per turn.
         episodes: All episodes, ascending.
         clusters: All clusters, ascending.
         open_turns: The turns of the open episode.

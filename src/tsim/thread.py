@@ -1,4 +1,4 @@
-"""One conversation in a memory."""
+"""`Thread`: one conversation in a memory."""
 
 import math
 import re
@@ -20,7 +20,7 @@ from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
 from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
 
-# Turns written in one transaction by `add_many`: what is acknowledged at a time.
+# Turns that `add_many` writes in one transaction.
 CHUNK = 512
 CONTEXT_BUDGET = 1100
 MAX_CHARACTERS = 10_000_000
@@ -32,10 +32,10 @@ TurnLike = NewTurn | tuple[Any, ...] | Mapping[str, Any]
 
 
 class Thread:
-    """A thread of turns; made by `Memory.thread`.
+    """A thread of turns, as returned by `Memory.thread`.
 
-    Safe to use from several threads of a process, and beside other processes on the same memory.
-    Calls block; from async code use `await asyncio.to_thread(thread.add, …)`.
+    Safe to use from several threads, and while other processes use the same memory. Calls block;
+    from async code use `await asyncio.to_thread(thread.add, …)`.
     """
 
     def __init__(
@@ -46,14 +46,14 @@ class Thread:
         preset: AnyPreset,
         settings: Accepted,
     ) -> None:
-        """Opens lazily: the thread is read when first used.
+        """Prepares the thread; it is read from the store when first used.
 
         Args:
-            name: Its name.
-            store: Where it is kept.
-            embedder: Makes its vectors.
-            preset: The method of remembering.
-            settings: What the store must say of model and preset, each with the values that do.
+            name: The name of the thread.
+            store: Stores the thread.
+            embedder: Computes the vectors.
+            preset: The memory method and its constants.
+            settings: The accepted values of the store's model and preset settings.
         """
         self.name = name
         self._settings = settings
@@ -65,32 +65,33 @@ class Thread:
         self._version = (0, 0)
 
     def add(self, role: str, text: str, at: float | datetime | None = None) -> Receipt:
-        """Adds a turn, durably; it can be found as soon as this returns.
+        """Adds a turn durably. Searches find it as soon as this method returns.
 
         Args:
-            role: Who speaks: `user`, `model`, or any other name (`system`, `tool`, …).
-            text: What is said.
-            at: When, where known: seconds since the epoch, or a datetime with a time zone.
+            role: The speaker: `user`, `model`, or any other name (`system`, `tool`, …).
+            text: The text of the turn.
+            at: The time of the turn, if known: seconds since the epoch, or a datetime with a time
+                zone.
 
         Raises:
-            InputError: The turn cannot be kept as it is.
-            StoreError: It could not be written; the memory is as before.
+            InputError: The turn is invalid.
+            StoreError: The turn could not be written; the memory is unchanged.
         """
         return self.add_many([(role, text, at)])[0]
 
     def add_many(
         self, turns: Iterable[TurnLike], *, progress: Progress | None = None
     ) -> list[Receipt]:
-        """Adds turns, with the same result as adding them one by one, but faster.
+        """Adds turns, with the same result as calling `add` for each of them, but faster.
 
         A turn is a `NewTurn`, a tuple (role, text) or (role, text, at), or a mapping with `role`
-        and `text` or `content`, as chat APIs have them.
+        and either `text` or `content`, as used by chat APIs.
 
         All turns are checked before the first is written. They are written in chunks; `progress` is
-        told how many are durable and how many there are.
+        called with the number of turns written so far and the total.
 
         Raises:
-            InputError: A turn cannot be kept as it is; nothing was added.
+            InputError: A turn is invalid; nothing was added.
             StoreError: A chunk could not be written; the chunks before it are kept.
         """
         checked = [check_turn(as_turn(turn)) for turn in turns]
@@ -108,13 +109,13 @@ class Thread:
         return receipts
 
     def search(self, query: str, *, k: int | None = None, budget: int | None = None) -> list[Hit]:
-        """Finds the episodes that bear on a query, best first.
+        """Finds the episodes that are relevant to a query, best first.
 
         Args:
-            query: An ordinary request or question.
-            k: Most episodes to return; the preset's number when not given.
-            budget: Most tokens in all; what does not fit is passed over. Presets that pack have a
-                budget of their own when none is given.
+            query: A question or request in plain language.
+            k: Maximum number of episodes to return. Defaults to the preset's number.
+            budget: Maximum number of tokens in all hits together; hits that do not fit are
+                skipped. Defaults to the preset's budget, if it has one.
         """
         _positive(k=k, budget=budget)
         most = self._preset.settings.budget if budget is None else budget
@@ -137,17 +138,17 @@ class Thread:
         return fit(hits, most)
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
-        """Tells which turns each view leads to, before ranking: for diagnostics."""
+        """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
         asked = self._asked(query)
         with self._asking() as (engine, reader):
             return engine.views(asked, self._host(reader))
 
     def context(self, query: str, *, budget: int = CONTEXT_BUDGET) -> str:
-        """Writes the episodes that bear on a query as text for a prompt, within the budget."""
+        """Returns the episodes relevant to a query as text for a prompt, within the budget."""
         return self.write(self.search(query, budget=budget))
 
     def write(self, hits: Sequence[Hit]) -> str:
-        """Writes hits as text for a prompt, in the preset's order."""
+        """Returns hits as text for a prompt, in the preset's order."""
         return render(self._preset.settings.arrange(hits))
 
     def turns(self) -> list[Turn]:
@@ -158,12 +159,12 @@ class Thread:
         """Returns all episodes in order, the open one last.
 
         Args:
-            threshold: Cut anew, wherever a new topic is at least this likely (0 to 1), instead of
-                as the turns arrived. Such episodes are numbered from 0 and cannot be forgotten by
-                number.
+            threshold: Recompute the episodes: begin one wherever a new topic is at least this
+                likely (0 to 1), instead of using the episodes assigned as turns arrived. Recomputed
+                episodes are numbered from 0; their numbers cannot be passed to `forget`.
 
         Raises:
-            InputError: The preset has made its cuts for good, or the threshold makes no sense.
+            InputError: The preset cannot recompute episodes, or the threshold is out of range.
         """
         if threshold is not None:
             return self._cut_anew(threshold)
@@ -178,23 +179,24 @@ class Thread:
         ]
 
     def forget(self, *, turn: int | None = None, episode: int | None = None) -> Forgotten:
-        """Removes a turn, or an episode, so that no trace of its text is left.
+        """Removes a turn or an episode and erases its text from the store.
 
-        What was derived from it is made anew from what remains; other ids stay as they are.
+        Data derived from it is recomputed from the remaining turns. Other ids do not change.
 
         Raises:
             InputError: Neither or both were given, or there is no such turn or episode.
         """
         if (turn is None) == (episode is None):
-            raise InputError("forget takes either turn=… or episode=…")
+            found = "neither" if turn is None else "both"
+            raise InputError(f"forget takes either turn=… or episode=…, found {found}")
         with self._lock, self._or_reread():
             while True:
                 with self._store.snapshot() as reader:
                     gone = self._turns_of(reader, turn, episode)
                     engine = self._current(reader)
                 changes, forgotten = engine.forget(gone, self._host(self._store))
-                # What is left is read anew: rows that moved up score as if they had always been
-                # there.
+                # Reload the thread: the remaining rows move up, and must score as if the removed
+                # ones had never existed.
                 self._engine = None
                 if self._commit(changes, engine.counters):
                     break
@@ -202,7 +204,7 @@ class Thread:
 
     def _cut_anew(self, threshold: float) -> list[Episode]:
         if not 0 <= threshold <= 1:
-            raise InputError(f"threshold={threshold} makes no sense; it is between 0 and 1")
+            raise InputError(f"threshold={threshold} is out of range; it must be between 0 and 1")
         with self._asking() as (engine, reader):
             begin = {*engine.beginnings(threshold, self._host(reader))}
             turns = [turn for _, turn in reader.all_turns(self.name)]
@@ -219,15 +221,15 @@ class Thread:
 
     @contextmanager
     def _asking(self) -> Iterator[tuple[Engine, Reader]]:
-        """Lends the engine for a question, with a reader of the state that it has."""
+        """Yields the engine and a reader of the same state of the thread."""
         with self._lock, self._or_reread(), self._store.snapshot() as reader:
             yield self._current(reader), reader
 
     @contextmanager
     def _or_reread(self) -> Iterator[None]:
-        """Drops the engine if anything is raised, since it may have stopped halfway.
+        """Drops the engine if an exception is raised, since it may be half updated.
 
-        The store is the truth; the engine is read from it again when next needed.
+        It is loaded from the store again when next needed.
         """
         try:
             yield
@@ -253,7 +255,7 @@ class Thread:
         vectors = self._embedder.embed([turn.text for turn in turns])
         with self._lock, self._or_reread():
             while True:
-                # The snapshot ends before the engine embeds summaries, which may take long.
+                # End the snapshot before the engine embeds summaries, which may take a while.
                 with self._store.snapshot() as reader:
                     engine = self._current(reader)
                 changes, receipts = engine.grow(turns, vectors, self._host(self._store))
@@ -262,7 +264,7 @@ class Thread:
                 self._engine = None
 
     def _current(self, reader: Reader) -> Engine:
-        """Returns the engine, brought up to the reader's state."""
+        """Returns the engine, updated to the reader's state."""
         version = reader.version(self.name)
         if self._engine and version == self._version:
             return self._engine
@@ -277,7 +279,7 @@ class Thread:
         return self._engine
 
     def _commit(self, changes: Changes, counters: Counters) -> bool:
-        """Writes changes unless somebody else was faster."""
+        """Writes changes, unless another writer changed the thread first."""
         written = self._store.commit(
             self.name, changes, counters, expected=self._version[0], settings=self._settings
         )
@@ -301,10 +303,10 @@ class Thread:
 
 
 def as_turn(value: TurnLike) -> NewTurn:
-    """Reads a turn in any of the forms that `add_many` takes.
+    """Converts any of the forms that `add_many` accepts to a turn.
 
     Raises:
-        InputError: It is in none of them.
+        InputError: The value has none of these forms.
     """
     if isinstance(value, NewTurn):
         return value
@@ -315,25 +317,26 @@ def as_turn(value: TurnLike) -> NewTurn:
         role, text, at = (*value, None)[:3]
     else:
         raise InputError(
-            f"expected a turn, found {value!r:.80}; give (role, text), a mapping with role and "
+            f"expected a turn, found {value!r:.80}; pass (role, text), a mapping with role and "
             "text, or a NewTurn"
         )
     if isinstance(at, datetime):
         if at.tzinfo is None:
-            raise InputError(f"at={at} has no time zone; add one, for instance timezone.utc")
+            raise InputError(f"at={at} has no time zone; add one, for example timezone.utc")
         at = at.timestamp()
     return NewTurn(role=role, text=text, at=at)  # type: ignore[arg-type]  # checked next
 
 
 def check_turn(turn: NewTurn) -> NewTurn:
-    """Returns a turn that can be kept.
+    """Checks a turn and returns it.
 
     Raises:
-        InputError: It cannot; the message says why.
+        InputError: The turn is invalid; the message says why.
     """
     if not isinstance(turn.role, str) or not ROLE.fullmatch(turn.role):
         raise InputError(
-            f"role {turn.role!r:.80} is not 1 to {ROLE_LENGTH} printable characters without breaks"
+            f"role {turn.role!r:.80} is invalid; it must have 1 to {ROLE_LENGTH} printable "
+            "characters and no line breaks"
         )
     require_text(turn.role)
     if not require_text(turn.text).strip():
@@ -343,10 +346,10 @@ def check_turn(turn: NewTurn) -> NewTurn:
     if len(turn.text) > MAX_CHARACTERS:
         raise InputError(
             f"a {turn.role} turn has {len(turn.text)} characters, more than {MAX_CHARACTERS}; "
-            "split it, or keep a reference to the document instead"
+            "split it, or store a reference to the document instead"
         )
     if turn.at is not None and not _is_time(turn.at):
-        raise InputError(f"at={turn.at!r} is no time; give seconds since the epoch or leave it out")
+        raise InputError(f"at={turn.at!r} is not a time; pass seconds since the epoch or omit it")
     return turn
 
 
@@ -360,4 +363,4 @@ def _is_time(at: object) -> bool:
 def _positive(**values: int | None) -> None:
     for name, value in values.items():
         if value is not None and value < 1:
-            raise InputError(f"{name}={value} makes no sense; it must be at least 1")
+            raise InputError(f"{name}={value} is out of range; it must be at least 1")

@@ -1,27 +1,27 @@
-"""Parts of the engine that other retrieval systems may build on.
+"""Parts of the engine for use in other retrieval systems.
 
-Whatever is compared with the engine should differ from it in method, not in how it counts tokens or
-breaks ties. So these parts are public; the modules that they come from are not.
+Systems that are compared with the engine should differ from it in method, not in how they count
+tokens or break ties. These parts are therefore public; the modules that define them are not.
 
 Search
     `DenseIndex`: a growing matrix of vectors, searched exactly.
-    `Postings`: a growing BM25 index, which also tells how much of some words each text covers.
-    `terms`, `distinct`: the words of a text as the index sees them, all or each once.
-    `names`: those of them that are written as names.
-    `best`: the places of the highest scores, ties by place.
-    `unit`: rows scaled to length one.
+    `Postings`: a growing BM25 index, which also computes how much of some terms each text covers.
+    `terms`, `distinct`: the terms of a text as the index uses them, with or without repetitions.
+    `names`: the terms that are written as names.
+    `best`: the positions of the highest scores, ties by position.
+    `unit`: scales rows to length one.
     `Vector`, `Vectors`: the types of one vector and of a matrix of them.
 
 Cutting a stream into episodes
-    `Segmenter`: what a rule that cuts as turns arrive must do.
+    `Segmenter`: the interface of a rule that cuts as turns arrive.
     `DriftRule`: the paper's rule.
-    `Arrival`, `Step`: what such a rule takes and returns.
+    `Arrival`, `Step`: the input and output of such a rule.
     `cuts`: where a rule cuts a list of turns.
     `ConfidenceSettings`: the constants of boundary confidences.
     `gap_confidences`: how likely a new topic begins at each gap between turns.
 
 Length
-    `tokens`: the one way to count tokens: `estimate`, `from_words`, `words_within`.
+    `tokens`: how tokens are counted: `estimate`, `from_words`, `words_within`.
 """
 
 from tsim import tokens

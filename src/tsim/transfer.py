@@ -1,4 +1,4 @@
-"""A memory as lines of JSON: complete, ordered, the same bytes for the same content."""
+"""Export and import of a memory as JSON lines; equal content is exported as equal bytes."""
 
 import base64
 import hashlib
@@ -56,7 +56,7 @@ class _Episode(_Line):
 
 
 class _End(_Line):
-    """The last line: an export without it was cut off."""
+    """The last line; an export without it is truncated."""
 
     kind: Literal["end"] = "end"
     lines: int
@@ -77,7 +77,7 @@ _ANY: TypeAdapter[_Head | _Thread | _Turn | _Episode | _Cluster | _End] = TypeAd
 
 
 def export(store: Store, path: Path) -> int:
-    """Writes a memory as JSON lines; the file appears whole or not at all.
+    """Writes a memory as JSON lines; the file is written atomically.
 
     Returns:
         The number of turns.
@@ -105,19 +105,19 @@ def export(store: Store, path: Path) -> int:
 
 
 def import_(store: Store, path: Path, *, settings: Accepted) -> int:
-    """Reads an export into a memory of the same model and preset.
+    """Reads an export into a memory with the same model and preset.
 
     Args:
         store: The memory.
         path: The export.
-        settings: What memory and export must say of model and preset.
+        settings: The accepted model and preset of memory and export.
 
     Returns:
         The number of turns.
 
     Raises:
-        InputError: The file is no whole export, or has a thread that is there already.
-        MismatchError: It was written with another model or preset.
+        InputError: The file is not a complete export, or has a thread that already exists.
+        MismatchError: The export was written with another model or preset.
     """
     threads = _read(path, settings)
     store.add_threads(threads, settings=settings)
@@ -170,7 +170,10 @@ def _read(path: Path, settings: Accepted) -> dict[str, Written]:
         if isinstance(item, _End):
             end = item
             if (item.lines, item.sha256) != (number - 1, digest.hexdigest()):
-                raise InputError(f"{path} was changed or cut since it was exported")
+                raise InputError(
+                    f"{path} was changed or truncated after it was exported; nothing was imported; "
+                    "export the memory again"
+                )
             continue
         digest.update(line.encode())
         if isinstance(item, _Head):
@@ -181,11 +184,12 @@ def _read(path: Path, settings: Accepted) -> dict[str, Written]:
         elif current:
             threads[current][1].append(item)
     if head is None or end is None:
-        raise InputError(f"{path} is no whole export of a memory; nothing was imported")
+        raise InputError(f"{path} is not a complete export of a memory; nothing was imported")
     for name in differing(head.settings, settings):
         raise MismatchError(
             f"{path} was written with {name} {head.settings.get(name)}, this memory uses "
-            f"{settings[name][0]}; open the memory with the same, or add the turns instead"
+            f"{settings[name][0]}; open the memory with the {name} of the export, or add its "
+            "turns instead"
         )
     return {name: _gather(thread, rows) for name, (thread, rows) in threads.items()}
 

@@ -1,4 +1,4 @@
-"""Turns from JSON lines, the form in which conversations come in."""
+"""Reads turns from JSON lines."""
 
 import json
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from tsim.types import NewTurn
 
 
 class TurnLine(BaseModel):
-    """One line: who speaks, what is said (`text` or `content`), and when."""
+    """One line: `role`, `text` (or `content`), and optionally `at`."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -21,10 +21,10 @@ class TurnLine(BaseModel):
 
 
 def read_turns(lines: Iterable[bytes], source: str) -> list[NewTurn]:
-    """Reads turns from lines of JSON; blank lines are passed over.
+    """Reads turns from JSON lines, skipping blank lines.
 
     Raises:
-        InputError: A line is no turn; the message has its number, and nothing is returned.
+        InputError: A line is not a valid turn; the message contains its number.
     """
     turns = []
     for number, line in enumerate(lines, 1):

@@ -1,15 +1,15 @@
-"""The nouns of the memory: turns, episodes, hits, receipts."""
+"""The data types of the public API: turns, episodes, hits, receipts."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 USER_ROLE = "user"
-# The paper says "model"; the same speaker under the name most APIs give it.
+# The paper calls this speaker "model"; most chat APIs call it "assistant".
 MODEL_ROLES = frozenset({"model", "assistant"})
 
 
 class View(StrEnum):
-    """The three ways into an episode."""
+    """The three views through which an episode can be found."""
 
     RAW = "raw"
     SUMMARY = "summary"
@@ -28,12 +28,12 @@ class Term(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTurn:
-    """A turn on its way into the memory.
+    """A turn to be added.
 
     Attributes:
-        role: Who speaks: `user`, `model` (or `assistant`), or any other name.
-        text: What is said, as it is.
-        at: Seconds since the epoch, where known.
+        role: The speaker: `user`, `model` (or `assistant`), or any other name.
+        text: The text of the turn, unchanged.
+        at: Seconds since the epoch, if known.
     """
 
     role: str
@@ -43,7 +43,7 @@ class NewTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A stored turn; `id` counts the thread's turns from 0 and is never given twice."""
+    """A stored turn. Ids count from 0 within a thread and are never reused."""
 
     id: int
     role: str
@@ -56,8 +56,8 @@ class Episode:
     """A run of consecutive turns that belong together.
 
     Attributes:
-        id: Counts the thread's episodes from 0; never given twice.
-        turns: Its turns in order, less those forgotten.
+        id: Counts from 0 within a thread; never reused.
+        turns: Its turns in order, without forgotten ones.
         open: Whether the next turn may still join it.
     """
 
@@ -68,14 +68,14 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One thing that spoke for an episode.
+    """One contribution to the score of an episode.
 
     Attributes:
-        term: The term of the score it counts towards.
-        id: The turn (raw), episode (summary, expansion, neighbour) or cluster it is.
-        similarity: Its cosine with the query; for expansion, of the seed with this episode; for
-            neighbour, the share that the distance leaves.
-        points: What it added to the score.
+        term: The term of the score it belongs to.
+        id: Id of the turn (raw), episode (summary, expansion, neighbour) or cluster.
+        similarity: Its cosine with the query. For expansion, the cosine of the seed and this
+            episode; for neighbour, the decay factor for the distance.
+        points: The amount it added to the score.
     """
 
     term: Term
@@ -86,14 +86,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """The score of an episode, term by term; the terms add up to the score.
+    """The terms of an episode's score, which is their sum.
 
     Attributes:
         raw: From its own turns.
         summary: From its summary.
-        cluster: From clusters that route to it.
-        expansion: From strong episodes that resemble it.
-        neighbour: From strong episodes next to it in time.
+        cluster: From clusters that expand to it.
+        expansion: From high-scoring episodes that are similar to it.
+        neighbour: From high-scoring episodes next to it in time.
         evidence: The hits behind the terms, strongest first.
     """
 
@@ -105,7 +105,7 @@ class Why:
     evidence: tuple[Evidence, ...] = ()
 
     def __str__(self) -> str:
-        """Says it in a line."""
+        """Returns the non-zero terms in one line."""
         terms = ((term, getattr(self, term)) for term in Term)
         return ", ".join(f"{term} {points:.2f}" for term, points in terms if points)
 
@@ -115,17 +115,17 @@ class SpanWhy:
     """Why a span was chosen at query time, and why it begins and ends where it does.
 
     Attributes:
-        anchor: The turn in it that the question points to most.
+        anchor: The most relevant turn of the span.
         dense: Cosine of the query with that turn.
-        lexical: Share of the weight of the query's words that stands in the span.
-        share: How relevant the anchor is beside the most relevant turn of the thread, from 0 to 1.
+        lexical: Share of the total weight of the query's words that the span contains.
+        share: Relevance of the anchor relative to the most relevant turn of the thread, from 0
+            to 1.
         words: The query's words in the span, with their share of the weight, heaviest first.
-        resumes: The turn whose topic seems to come up again here, where that is why the span was
-            chosen.
-        clues: The rare words of that topic in the anchor or in the two turns to either side of it,
-            with what they tell (nats), most first.
-        opens: How likely a new topic begins with its first turn.
-        closes: How likely a new topic begins after its last turn; 1 at the end of the thread.
+        resumes: The turn whose topic seems to resume here, if the span was chosen for that reason.
+        clues: The rare words of that topic in the anchor or in the two turns on either side of it,
+            with their weight in nats, heaviest first.
+        opens: Probability that a new topic begins with its first turn.
+        closes: Probability that a new topic begins after its last turn; 1 at the end of the thread.
         evidence: The anchor as evidence.
     """
 
@@ -141,28 +141,28 @@ class SpanWhy:
     evidence: tuple[Evidence, ...] = ()
 
     def __str__(self) -> str:
-        """Says it in a sentence."""
+        """Returns the explanation as one sentence."""
         named = ", ".join(f"{word} {weight:.0%}" for word, weight in self.words[:4])
         shared = ", ".join(word for word, _ in self.clues[:4])
         again = f"it shares rare words with the topic of turn {self.resumes} ({shared}); "
         return (
             f"{again if self.resumes is not None else ''}"
             f"turn {self.anchor} is {self.share:.0%} as relevant as the best (cosine "
-            f"{self.dense:.2f}); words worth {self.lexical:.0%} of the question stand here "
-            f"({named or 'none'}); a new topic begins here with {self.opens:.0%}, after it with "
-            f"{self.closes:.0%}"
+            f"{self.dense:.2f}); the span has {self.lexical:.0%} of the question's word weight "
+            f"({named or 'none'}); probability of a new topic: {self.opens:.0%} at its start, "
+            f"{self.closes:.0%} after it"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """Turns that answer a query.
+    """Turns that match a query.
 
     Attributes:
-        episode: The episode's id; for spans chosen at query time, that of the turn it grew from.
-        turns: The turns to show: a whole episode, its best part where it is capped, or a span.
-        score: What it was ranked by.
-        why: Where the score comes from.
+        episode: Id of the episode; for a span chosen at query time, the episode of its anchor.
+        turns: The turns to show: a whole episode, the best part of a long one, or a span.
+        score: The score it was ranked by.
+        why: How the score was computed.
     """
 
     episode: int
@@ -173,13 +173,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What became of an added turn.
+    """The result of adding a turn.
 
     Attributes:
-        turn: The id it was given.
+        turn: The id of the turn.
         episode: The episode it joined.
-        closed: The episode that its arrival closed, if any.
-        views: The views in which it can be found from now on.
+        closed: The episode that it closed, if any.
+        views: The views in which it can now be found.
     """
 
     turn: int
@@ -194,13 +194,14 @@ class Forgotten:
 
     Attributes:
         turns: Removed turns.
-        episodes: Removed episodes: all their turns are gone.
-        rebuilt_episodes: Episodes that lost turns and were summarised again.
-        rebuilt_clusters: Clusters whose centre and description were made again.
+        episodes: Removed episodes, which had no turns left.
+        rebuilt_episodes: Episodes that lost some of their turns; summaries, if the preset makes
+            them, were recomputed.
+        rebuilt_clusters: Clusters whose centre and description were recomputed.
         removed_clusters: Clusters that lost their last episode.
-        scrubbed: Whether the file is proved clean. False while others are reading it: what was
-            removed cannot be found any more, but its bytes may stay in the write-ahead log until
-            the next `forget` or `verify` that finds the file free.
+        scrubbed: Whether the removed bytes have been erased from the file. False if other readers
+            had the file open: searches no longer find the removed turns, but their bytes may stay
+            in the write-ahead log until the next `forget` or `verify` without other readers.
     """
 
     turns: tuple[int, ...]

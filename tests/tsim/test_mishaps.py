@@ -125,7 +125,7 @@ def test_an_export_that_was_cut_off_is_not_imported(tmp_path, tiny_embedder, lin
     whole = (tmp_path / "a.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "cut.jsonl").write_text("".join(whole[:lines]))
     with Memory.open(tmp_path / "b.db", model=tiny_embedder, preset=preset) as memory:
-        with pytest.raises(InputError, match="no whole export"):
+        with pytest.raises(InputError, match="not a complete export"):
             memory.import_(tmp_path / "cut.jsonl")
         assert memory.threads() == []
 
@@ -138,7 +138,7 @@ def test_an_export_that_was_changed_is_not_imported(tmp_path, tiny_embedder, pre
     (tmp_path / "a.jsonl").write_text(text)
     with (
         Memory.open(tmp_path / "b.db", model=tiny_embedder, preset=preset) as memory,
-        pytest.raises(InputError, match="changed or cut"),
+        pytest.raises(InputError, match="changed or truncated"),
     ):
         memory.import_(tmp_path / "a.jsonl")
 
@@ -176,7 +176,7 @@ def test_forgetting_under_a_reader_is_told_and_made_good_later(tmp_path, tiny_em
         reader.execute("SELECT count(*) FROM turn").fetchone()
         receipt = thread.forget(turn=0)
         assert not receipt.scrubbed
-        assert any("may still be readable" in problem for problem in memory.verify().problems)
+        assert any("may still be recoverable" in problem for problem in memory.verify().problems)
         reader.close()
         assert memory.verify().problems == ()
         for file in tmp_path.glob("m.db*"):

@@ -29,7 +29,5 @@ JudgeModel = Annotated[
 Price = Annotated[str | None, typer.Option(help="IN,OUT: price in US dollars per million tokens.")]
 Prompt = Annotated[
     str | None,
-    typer.Option(
-        help="Prompt; by default answer.v1 for questions with options, else free-answer.v1."
-    ),
+    typer.Option(help="Name of the prompt; by default the one that fits the questions."),
 ]

@@ -21,7 +21,7 @@ from scaleqa.records.export import export
 from scaleqa.records.load import data_dir, read_lines, read_records, record_files, sequel_files
 from scaleqa.records.release import release
 from scaleqa.records.sequels import shipped_readings
-from scaleqa.records.validate import Report, validate
+from scaleqa.records.validate import Validation, validate
 from tsim.cli.shell import AsJson, failed, print_json
 from tsim.embed import open_embedder
 
@@ -241,7 +241,7 @@ def _records(path: Path | None) -> list[Record]:
 
 def _validate(
     path: Path | None, draws: Path | None, embeddings: bool
-) -> tuple[list[Record], Report]:
+) -> tuple[list[Record], Validation]:
     records, bad = (shipped(), []) if path is None else read_records(record_files(path))
     ledgers = _ledgers(path, draws)
     sequels, unread = read_lines(sequel_files(path), Sequel)
@@ -266,7 +266,7 @@ def _ledgers(path: Path | None, draws: Path | None) -> list[Path]:
     return sorted(place.rglob("draws.jsonl"))
 
 
-def _show_report(report: Report) -> None:
+def _show_report(report: Validation) -> None:
     for name, findings in (("critical", report.critical), ("warning", report.warnings)):
         for finding in findings[:40]:
             print(f"{name}: {finding.code}: {finding.where}: {finding.message}")

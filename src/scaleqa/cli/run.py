@@ -30,7 +30,8 @@ from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
 
-CHOICE, FREE = "answer.v1", "free-answer.v1"
+# The prompt of the paper's four options, of other choices, and of free answers.
+FOUR, CHOICE, FREE = "answer.v1", "choice.v1", "free-answer.v1"
 
 
 def run(
@@ -114,9 +115,11 @@ def compare(
 
 
 def chosen_template(prompt: str | None, packages: list[Package]) -> Template:
-    """Returns the named prompt, or the default one for the questions."""
-    choices = all(question.options for package in packages for question in package.questions)
-    return template(prompt or (CHOICE if choices else FREE))
+    """Returns the prompt of a name, or the one that fits the questions."""
+    asked = [question.options for package in packages for question in package.questions]
+    letters = {"".join(options) for options in asked if options}
+    fitting = FREE if None in asked else FOUR if letters == {"ABCD"} else CHOICE
+    return template(prompt or fitting)
 
 
 def print_scores(results: dict[str, Scores], out: Path) -> None:

@@ -1,5 +1,6 @@
 """Reading and grading: from a question to a request, from a reply to an answer in its row."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scaleqa.backends import Backend, ChatModel, Price, Reply, Request
@@ -55,8 +56,8 @@ class Grading:
                 has, wants = ("has", "does not ask for") if not choices else ("has no", "asks for")
                 raise DataError(
                     f"question {question.id} {has} options, and prompt {reading.template.name} "
-                    f"{wants} them; choose answer.v1 for questions with options, free-answer.v1 "
-                    "for others"
+                    f"{wants} them; choose answer.v1 or choice.v1 for questions with options, "
+                    "free-answer.v1 for others"
                 )
             if question.answer is None:
                 raise DataError(
@@ -69,6 +70,7 @@ class Grading:
         parts = {"context": found.context, "question": question.question}
         if question.options is not None:
             parts["options"] = written_options(question)
+            parts["letters"] = _alternatives([*question.options])
         return Request(
             prompt=self.reading.template.fill(**parts),
             context=found.context,
@@ -128,6 +130,11 @@ def _similarity(embedder: Embedder, rationale: str, reasoning: str | None) -> fl
         return 0.0
     said, gold = embedder.embed([rationale, reasoning])
     return round(float(said.astype("float64") @ gold.astype("float64")), 6)
+
+
+def _alternatives(letters: Sequence[str]) -> str:
+    *others, last = letters
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def written_options(question: Question) -> str:

@@ -7,7 +7,7 @@ from importlib import resources
 
 from scaleqa.errors import DataError
 
-PLACE = re.compile(r"\{(context|question|options|gold|answer)\}")
+PLACE = re.compile(r"\{(context|question|options|letters|gold|answer)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 from scaleqa.records.calibration import Calibration
 from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Record, Sequel
 from scaleqa.records.sequels import Reading
-from scaleqa.records.validate import Report
+from scaleqa.records.validate import Validation
 
 # The paper's own data set, for comparison.
 PAPER = {"records": 3000, "tokens": 131, "turns": 7, "evidence": 1.45}
@@ -53,7 +53,7 @@ def fingerprint(records: Sequence[Record | Sequel]) -> str:
     return digest.hexdigest()
 
 
-def report_json(records: Sequence[Record], report: Report) -> dict[str, Any]:
+def report_json(records: Sequence[Record], report: Validation) -> dict[str, Any]:
     """Returns the validation report as data, with the hash of the validated records."""
     return {"sha256": fingerprint(records), **asdict(report)}
 

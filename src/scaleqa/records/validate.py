@@ -44,7 +44,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Validation:
     """The result of a validation.
 
     Attributes:
@@ -76,7 +76,7 @@ def validate(
     embedder: Embedder | None = None,
     release: bool = False,
     sequels: Sequence[Sequel] = (),
-) -> Report:
+) -> Validation:
     """Checks records individually and as a set, and sequels against their records.
 
     Args:
@@ -123,7 +123,7 @@ def validate(
         if len(records) >= 100 and p.accuracy > p.limit
     ]
     warnings += _reused_names(records)
-    return Report(
+    return Validation(
         records=len(records),
         sequels=len(sequels),
         critical=critical,

@@ -86,6 +86,7 @@ class Lab:
         self._threads: dict[str, Threads] = {}
         self._embedders: dict[tuple[str | None, bool], Embedder] = {}
         self._step, self._steps = 0, 0
+        self.dates: set[str] = set()  # of the rows that were made or reused
 
     def expect(self, steps: int) -> None:
         """Says how many runs are to come, for the bars."""
@@ -166,14 +167,7 @@ class Lab:
         embedder = self.embedder(model, cached=not cold)
         out = self.sources.out / "results" / threads.name / slug(embedder.identity)
         settings = RunSettings(system=system, model=self.sources.helper, detail=False, cold=cold)
-        with self._bar(system, threads) as advance:
-            return run_packages(
-                threads.packages,
-                settings,
-                embedder,
-                out / ("cold" if cold else "warm"),
-                progress=advance,
-            )
+        return self._run(settings, threads, embedder, out / ("cold" if cold else "warm"))
 
     def loop(
         self, system: str, threads: Threads, *, prompt: str = ANSWER, writeback: bool = True
@@ -184,14 +178,15 @@ class Lab:
         out = self.sources.out / "rows" / threads.name / slug(embedder.identity)
         reading = Reading(backend=backend, template=template(prompt), writeback=writeback)
         settings = RunSettings(system=system, reading=reading, model=self.sources.helper)
-        with self._bar(system, threads) as advance:
-            return run_packages(
-                threads.packages,
-                settings,
-                embedder,
-                out / slug(backend.identity) / way,
-                progress=advance,
-            )
+        return self._run(settings, threads, embedder, out / slug(backend.identity) / way)
+
+    def _run(
+        self, settings: RunSettings, threads: Threads, embedder: Embedder, out: Path
+    ) -> list[Row]:
+        with self._bar(settings.system, threads) as advance:
+            rows = run_packages(threads.packages, settings, embedder, out, progress=advance)
+        self.dates |= {row.timing.date for row in rows if row.timing.date}
+        return rows
 
     def _bar(self, system: str, threads: Threads) -> AbstractContextManager[Advance]:
         self._step += 1

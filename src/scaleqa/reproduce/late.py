@@ -42,7 +42,7 @@ def late(lab: Lab, table: Reproduction) -> Page:
     settings: list[tuple[int, Mix]] = [(target, "blocks") for target in table.targets]
     settings.append((min(table.targets), BRAID))
     parts_run = len(_parts("blocks")) + len(_parts(BRAID))
-    resuming = _resuming(table) if lab.sources.sequels else []
+    resuming = resuming_specs(table) if lab.sources.sequels else []
     lab.expect(len(settings) * len(table.systems) + parts_run + len(resuming))
     rows: list[Mapping[str, Any]] = []
     parts: list[Mapping[str, Any]] = []
@@ -70,11 +70,12 @@ def late(lab: Lab, table: Reproduction) -> Page:
         ),
     ]
     if resuming:
-        asked, more, threads = _resumed(lab, table, resuming)
+        asked, more, threads = resumed(lab, table, resuming)
         tables.append(asked)
         drawn += more
         used.append(threads)
     return page(
+        lab,
         table,
         about=(
             table.about,
@@ -122,14 +123,14 @@ def _parts(mix: Mix) -> list[str]:
     return [part for part in PARTS if part not in idle]
 
 
-def _resuming(table: Reproduction) -> list[str]:
+def resuming_specs(table: Reproduction) -> list[str]:
     """The systems for topics that resume: ours, ours without the part for it, the table's."""
     ours = f"{OURS}:budget={RESUMED}"
     rest = _specs(table, min(table.targets), RESUMED)
     return [*dict.fromkeys((ours, f"{ours},off={REENTRY}", *rest))]
 
 
-def _resumed(lab: Lab, table: Reproduction, specs: list[str]) -> tuple[Table, list[Bar], Threads]:
+def resumed(lab: Lab, table: Reproduction, specs: list[str]) -> tuple[Table, list[Bar], Threads]:
     """Measures systems on the questions that have a sequel."""
     threads = _with_sequel(lab.threads(min(table.targets), sequels=True))
     where = f"{length(threads.target)}, resumed"

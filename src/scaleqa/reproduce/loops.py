@@ -117,6 +117,7 @@ def _compared(
     stages = (Column(key="stage", head="stage", form=text),) if table.name == "ablation" else ()
     measure = "accuracy" if answers else "CL hit"
     return page(
+        lab,
         table,
         about=(table.about, what(answers=answers), described(lab, used)),
         tables=[

@@ -78,6 +78,7 @@ def prompts(lab: Lab, table: Reproduction) -> Page:
         rows = lab.loop(system, asked, writeback=False)
         final.append({"system": system, "prompt": ANSWER, **_told(rows), **_paper(system, beside)})
     return page(
+        lab,
         table,
         about=(
             table.about,

@@ -86,6 +86,7 @@ def described(lab: Lab, threads: Sequence[Threads]) -> str:
 
 
 def page(
+    lab: Lab,
     table: Reproduction,
     *,
     about: Sequence[str],
@@ -97,6 +98,7 @@ def page(
     """Puts a page together.
 
     Args:
+        lab: What made or kept the rows.
         table: What is reproduced.
         about: Paragraphs above the figures.
         tables: The figures.
@@ -105,7 +107,12 @@ def page(
         used: The threads that were read.
     """
     names = sorted({(f"{one.name}/{p.name}", p.sha256) for one in used for p in one.packages})
-    made = Provenance(version=__version__, packages=tuple(names))
+    made = Provenance(
+        version=__version__,
+        packages=tuple(names),
+        first_date=min(lab.dates, default=None),
+        last_date=max(lab.dates, default=None),
+    )
     blocks: tuple[Block, ...] = (
         *tables,
         Drawing(svg=drawing, title=table.title),

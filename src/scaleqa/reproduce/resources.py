@@ -69,6 +69,7 @@ def scaling(lab: Lab, table: Reproduction) -> Page:
     )  # fmt: skip
     ticks = [(math.log2(t.target) if t.target else _left_of(used), length(t.target)) for t in used]
     return page(
+        lab,
         table,
         about=(table.about, WHAT, described(lab, used)),
         tables=[Table(columns=columns, rows=tuple(rows))],
@@ -134,6 +135,7 @@ def cost(lab: Lab, table: Reproduction) -> Page:
         *(Column(key=f"paper_{key}", head=f"paper {head}", form=form) for key, head, form in both),
     )  # fmt: skip
     return page(
+        lab,
         table,
         about=(
             table.about,

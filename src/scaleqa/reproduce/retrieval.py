@@ -64,6 +64,7 @@ def episodes(lab: Lab, table: Reproduction) -> Page:
         Column(key="paper_together", head="paper co-containment"),
     )  # fmt: skip
     return page(
+        lab,
         table,
         about=(
             table.about,
@@ -106,6 +107,7 @@ def views(lab: Lab, table: Reproduction) -> Page:
         Column(key="paper", head="paper, BGE-large"),
     )  # fmt: skip
     return page(
+        lab,
         table,
         about=(
             table.about,
@@ -157,6 +159,7 @@ def theta(lab: Lab, table: Reproduction) -> Page:
         tables.append(Table(title=title, columns=difference, rows=tuple(gaps)))
     ticks = sorted({key for _, key in found})
     return page(
+        lab,
         table,
         about=(
             table.about,
@@ -197,6 +200,7 @@ def embedders(lab: Lab, table: Reproduction) -> Page:
         CONTEXT, TOKENS, PAPER_RECALL,
     )  # fmt: skip
     return page(
+        lab,
         table,
         about=(table.about, WHAT, described(lab, used)),
         tables=[Table(columns=columns, rows=tuple(rows))],

@@ -52,6 +52,7 @@ def stress(lab: Lab, table: Reproduction) -> Page:
         block = paper.block_of(lab.sources.backend.identity) if beside else ""
         tables.append(_accuracy_by_domain(table, found, block))
     return page(
+        lab,
         table,
         about=(table.about, what(answers=answers), described(lab, used)),
         tables=tables,

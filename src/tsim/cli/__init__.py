@@ -1,1 +1,1 @@
-"""The command line of tsim."""
+"""The `tsim` command line."""

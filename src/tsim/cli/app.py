@@ -1,4 +1,4 @@
-"""`tsim`: one file per noun, gathered here."""
+"""The `tsim` command: one module per noun, registered here."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Episodic memory for conversations that never end.\n\nExample: tsim add chat.jsonl",
+    help="Episodic memory for endless conversations.\n\nExample: tsim add chat.jsonl",
 )
 for command in (
     turns.add,
@@ -37,10 +37,13 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print it.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Holds the options of the bare command."""
+    """Defines the options of `tsim` itself."""
 
 
 def main() -> None:

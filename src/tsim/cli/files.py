@@ -1,4 +1,4 @@
-"""`tsim export | import | doctor`: the memory file as a whole."""
+"""`tsim export | import | doctor`: commands on a whole memory file."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +19,7 @@ def export(
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Write a whole memory as JSON lines.
+    """Export a memory as JSON lines.
 
     Example: tsim export backup.jsonl --memory memory.db
     """
@@ -33,13 +33,13 @@ def export(
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="An export of a memory.")],
+    file: Annotated[Path, typer.Argument(help="The export to read.")],
     memory: MemoryPath = MEMORY,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Read an export into a memory with the same model and preset.
+    """Import an export into a memory with the same model and preset.
 
     Example: tsim import backup.jsonl --memory new.db
     """
@@ -60,7 +60,7 @@ def doctor(
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Check a memory file and everything derived from its turns.
+    """Check a memory file and the data derived from its turns.
 
     Example: tsim doctor --memory memory.db
     """

@@ -1,4 +1,4 @@
-"""`tsim models`: the weights of embedding models on this machine."""
+"""`tsim models`: download and check the weights of embedding models."""
 
 from typing import Annotated
 
@@ -12,7 +12,9 @@ from tsim.embed.models import KNOWN, ModelSpec, find_spec
 
 app = typer.Typer(no_args_is_help=True, help="Embedding models: list, fetch, verify, path.")
 
-Name = Annotated[str | None, typer.Argument(help="A known model; the default one if left out.")]
+Name = Annotated[
+    str | None, typer.Argument(help="A known model. Uses the default model if omitted.")
+]
 
 
 def _spec(name: str | None) -> ModelSpec:
@@ -21,7 +23,7 @@ def _spec(name: str | None) -> ModelSpec:
 
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
-    """List the known models and whether their weights are here.
+    """List the known models and whether their weights have been fetched.
 
     Example: tsim models list --json
     """
@@ -51,7 +53,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 @app.command()
 def fetch(name: Name = None, as_json: AsJson = False) -> None:
-    """Download a model's weights, verify them and keep them for all programs of this user.
+    """Download a model's weights into the cache and verify them.
 
     Example: tsim models fetch bge-small-en-v1.5
     """
@@ -74,7 +76,7 @@ def fetch(name: Name = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def verify(name: Name = None, as_json: AsJson = False) -> None:
-    """Hash a model's files again and compare them with the pinned hashes.
+    """Compare the hashes of a model's files with the pinned hashes.
 
     Example: tsim models verify all-MiniLM-L6-v2
     """
@@ -84,12 +86,12 @@ def verify(name: Name = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"name": spec.name, "files": {f.path: f.sha256 for f in spec.files}})
     else:
-        print(f"{spec.name}: {len(spec.files)} files have their pinned sha256")
+        print(f"{spec.name}: {len(spec.files)} files match their pinned sha256")
 
 
 @app.command()
 def path(name: Name = None, as_json: AsJson = False) -> None:
-    """Print the directory of a model that has been fetched.
+    """Print the directory of a fetched model.
 
     Example: tsim models path
     """

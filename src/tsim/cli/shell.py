@@ -1,7 +1,7 @@
-"""What every command of this repository shares: output, progress, failures.
+"""Output, progress and error handling shared by all commands of this repository.
 
-Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage,
-130 interrupted. With --json a failure is an object too: {"error": {"kind": …, "message": …}}.
+Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage,
+130 interrupted. With --json an error is printed as {"error": {"kind": …, "message": …}}.
 """
 
 import json
@@ -24,7 +24,7 @@ from rich.progress import (
 
 from tsim.errors import TsimError
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 stderr = Console(stderr=True, highlight=False)
 
@@ -36,7 +36,7 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Shows a bar with an ETA on stderr; yields a function of (done, total)."""
+    """Shows a progress bar with an ETA on stderr; yields a function of (done, total)."""
     unit: ProgressColumn = DownloadColumn() if in_bytes else MofNCompleteColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), unit, TimeRemainingColumn())
     with Progress(*columns, console=stderr) as bar:
@@ -45,20 +45,21 @@ def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[in
 
 
 def failed(error: Exception, *, as_json: bool) -> Exception:
-    """Returns what a command raises whose result, already printed, is bad news.
+    """Returns the exception to raise after printing a result that means failure.
 
-    In JSON the result says it all, and a second object on stdout would break the reader.
+    With --json the printed result already describes the failure, and a second object on stdout
+    would make the output invalid JSON.
     """
     return typer.Exit(1) if as_json else error
 
 
 def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = ()) -> None:
-    """Runs a command line and turns its errors into messages and exit codes.
+    """Runs a command line and converts its errors to messages and exit codes.
 
     Args:
         app: The commands.
         program: Name shown before messages.
-        failures: Errors to report besides `TsimError`; each has a `kind`.
+        failures: Exceptions to report in addition to `TsimError`; each has a `kind`.
     """
     reported: tuple[type[Exception], ...] = (TsimError, *failures)
     try:

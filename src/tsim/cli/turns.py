@@ -1,4 +1,4 @@
-"""`tsim add | search | context | episodes | forget`: the turns of a thread."""
+"""`tsim add | search | context | episodes | forget`: commands on the turns of a thread."""
 
 import sys
 from dataclasses import asdict
@@ -27,13 +27,14 @@ from tsim.thread import CONTEXT_BUDGET
 from tsim.turnfile import read_turns
 from tsim.types import Hit
 
-Query = Annotated[str, typer.Argument(help="An ordinary request or question.")]
-Budget = Annotated[int | None, typer.Option(help="Most tokens to return.")]
+Query = Annotated[str, typer.Argument(help="A question or request in plain language.")]
+Budget = Annotated[int | None, typer.Option(help="Maximum number of tokens to return.")]
 
 
 def add(
     file: Annotated[
-        Path | None, typer.Argument(help="JSON lines with role and text; - or nothing for stdin.")
+        Path | None,
+        typer.Argument(help="JSON lines with role and text. Reads stdin if omitted or -."),
     ] = None,
     memory: MemoryPath = MEMORY,
     thread: ThreadName = THREAD,
@@ -41,7 +42,7 @@ def add(
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Add turns to a thread. Nothing is added unless every line can be read.
+    """Add turns to a thread. If any line is invalid, nothing is added.
 
     Example: tsim add chat.jsonl --thread alice
     """
@@ -65,13 +66,15 @@ def search(
     query: Query,
     memory: MemoryPath = MEMORY,
     thread: ThreadName = THREAD,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="Most episodes to return.")] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", "-k", help="Maximum number of episodes to return.")
+    ] = None,
     budget: Budget = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Find the episodes that bear on a query, with the reasons for their rank.
+    """Find the episodes relevant to a query and show why each was chosen.
 
     Example: tsim search "which model for the new project?" --thread alice
     """
@@ -81,7 +84,7 @@ def search(
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
-        print(f"nothing in thread {thread} of {memory} fits")
+        print(f"no results in thread {thread} of {memory}")
     else:
         Console().print(_table(hits))
 
@@ -90,12 +93,14 @@ def context(
     query: Query,
     memory: MemoryPath = MEMORY,
     thread: ThreadName = THREAD,
-    budget: Annotated[int, typer.Option(help="Most tokens to return.")] = CONTEXT_BUDGET,
+    budget: Annotated[
+        int, typer.Option(help="Maximum number of tokens to return.")
+    ] = CONTEXT_BUDGET,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Print what bears on a query as text for a prompt.
+    """Print the turns relevant to a query as text for a prompt.
 
     Example: tsim context "which model for the new project?" --budget 600
     """
@@ -113,7 +118,9 @@ def episodes(
     thread: ThreadName = THREAD,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Cut anew where a new topic is at least this likely (0 to 1)."),
+        typer.Option(
+            help="Recompute episodes: begin one where a new topic is at least this likely (0 to 1)."
+        ),
     ] = None,
     model: Model = None,
     preset: PresetName = PRESET,
@@ -148,12 +155,14 @@ def forget(
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a turn, an episode or a thread so that no trace is left in the file.
+    """Remove a turn, an episode or a thread and erase it from the file.
 
     Example: tsim forget --thread alice --turn 17
     """
     if whole_thread and (turn is not None or episode is not None):
-        raise InputError("--whole-thread goes alone; leave out --turn and --episode")
+        raise InputError(
+            "--whole-thread cannot be combined with --turn or --episode; use only one of them"
+        )
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
         if whole_thread:

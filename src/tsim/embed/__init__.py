@@ -1,4 +1,4 @@
-"""Text in, unit vectors out: one door for every embedding in the project."""
+"""Embedders: text in, unit vectors out."""
 
 from tsim.embed.cache import CachedEmbedder
 from tsim.embed.cross import CrossEncoder

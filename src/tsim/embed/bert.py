@@ -1,10 +1,10 @@
 """BERT encoders as an ONNX graph, built from their weights without torch.
 
-A graph takes token ids of *equally long* texts and returns hidden states, or a cross-encoder's
-scores of pairs. Without padding it needs no attention mask, and each text's result is the same to
-the last bit whatever else is in the batch: every operator here works row by row or within one text.
-Pooling is done outside for the same reason (the runtime's reductions take another path at batch
-size one).
+A graph takes token ids of texts of *equal length* and returns hidden states, or the scores of pairs
+for a cross-encoder. Without padding, no attention mask is needed, and the result of each text is
+bit-identical whatever else is in the batch: every operator here works row by row or within one
+text. Pooling is done outside the graph for the same reason (ONNX Runtime's reductions use a
+different code path at batch size one).
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ Weights = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BertConfig:
-    """The part of a `config.json` that shapes the graph."""
+    """The values of a `config.json` that determine the graph."""
 
     hidden: int
     heads: int
@@ -39,7 +39,7 @@ class BertConfig:
         """Reads a Hugging Face `config.json`.
 
         Raises:
-            ModelError: Not a BERT encoder this graph can express.
+            ModelError: The model is not a BERT encoder that this graph can express.
         """
         expected = {
             "model_type": "bert",
@@ -63,7 +63,9 @@ class BertConfig:
                 positions=int(config["max_position_embeddings"]),
             )
         except KeyError as error:
-            raise ModelError(f"config.json lacks {error.args[0]!r}") from error
+            raise ModelError(
+                f"config.json lacks {error.args[0]!r}; use the config.json of a BERT encoder"
+            ) from error
 
 
 def build_graph(weights: Weights, config: BertConfig) -> ModelProto:
@@ -81,12 +83,12 @@ def build_scorer(weights: Weights, config: BertConfig) -> ModelProto:
     """Builds a cross-encoder's graph `ids, types [batch, length] -> logits [batch, labels]`.
 
     Raises:
-        ModelError: A tensor is missing: those of the pooler and the classifier are needed too.
+        ModelError: A tensor is missing. The pooler and the classifier are also required.
     """
     graph = _Graph(weights)
     hidden = _encoder(graph, config, _embed(graph, config, typed=True))
-    # The head runs on every token and its first result is taken: a product with one row takes
-    # another path than one with several, and a pair's score would depend on its batch.
+    # Run the head on every token and take the first result: a product with a single row uses a
+    # different code path than one with several, so a pair's score would depend on its batch.
     pooled = graph.node("Tanh", [graph.dense(hidden, "pooler.dense")])
     logits = graph.dense(pooled, "classifier")
     first = graph.node("Gather", [logits, graph.constant(np.array(0))], axis=1)
@@ -114,7 +116,7 @@ class _Graph:
     """Nodes and constants under construction."""
 
     def __init__(self, weights: Weights) -> None:
-        # Checkpoints saved from a task model carry a "bert." prefix.
+        # Checkpoints saved from a task model have a "bert." prefix.
         self.weights = {name.removeprefix("bert."): value for name, value in weights.items()}
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
@@ -143,7 +145,7 @@ class _Graph:
         return self.node("Add", [self.matmul(value, name), bias])
 
     def norm_after(self, value: str, residual: str, prefix: str, epsilon: float) -> str:
-        """Adds bias and residual, then normalises: the tail of both halves of a layer."""
+        """Adds bias and residual, then normalises: the end of both halves of a layer."""
         inputs = [value, residual]
         names = ("LayerNorm.weight", "LayerNorm.bias", "dense.bias")
         inputs += [self.constant(self.weight(prefix + name)) for name in names]
@@ -155,7 +157,7 @@ def _embed(graph: _Graph, config: BertConfig, *, typed: bool) -> str:
     words = graph.constant(graph.weight(prefix + "word_embeddings.weight"))
     types = graph.weight(prefix + "token_type_embeddings.weight")
     places = graph.weight(prefix + "position_embeddings.weight")
-    # Where every token is of type 0, its embedding folds into the positions.
+    # If every token has type 0, the type embedding can be added to the positions in advance.
     table = graph.constant(places if typed else places + types[0])
     zero = graph.constant(np.array([0]))
     length = graph.node("Shape", ["ids"], start=1, end=2)

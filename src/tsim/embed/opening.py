@@ -1,4 +1,4 @@
-"""From what a user writes to a working embedder."""
+"""Opens an embedder from a model name, path or URL."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -24,10 +24,10 @@ def open_embedder(
 
     Args:
         model: A known name (`tsim models list`), the path of a directory in Hugging Face layout, or
-            `URL#MODEL` for an OpenAI-compatible server, whose key is read from OPENAI_API_KEY when
-            the URL is https. The default is `TSIM_MODEL`, or all-MiniLM-L6-v2.
-        cached: Remember vectors on disk, shared by all processes.
-        threads: Threads of one forward pass; all allowed cores when not given.
+            `URL#MODEL` for an OpenAI-compatible server. For https URLs the key is read from
+            OPENAI_API_KEY. Defaults to `TSIM_MODEL`, or all-MiniLM-L6-v2.
+        cached: Cache vectors on disk, shared by all processes.
+        threads: Threads per forward pass. Defaults to all available cores.
     """
     embedder = _open(model or environment.default_model(), threads)
     if cached:
@@ -36,13 +36,13 @@ def open_embedder(
 
 
 class LazyEmbedder:
-    """A known model that is loaded when the first text arrives.
+    """A known model that is loaded when the first text is embedded.
 
-    Whatever needs no new vectors (listing, exporting, checking) then needs no weights either.
+    Operations without new vectors (listing, exporting, checking) therefore need no weights.
     """
 
     def __init__(self, spec: ModelSpec, load: Callable[[], Embedder]) -> None:
-        """Keeps how to load the model."""
+        """Stores the function that loads the model."""
         self.identity = spec.identity
         self.dimension = spec.dimension
         self._load = load
@@ -65,7 +65,7 @@ def _open(model: str, threads: int | None) -> Embedder:
     if model.startswith(("http://", "https://")):
         url, hash_sign, name = model.partition("#")
         if not hash_sign or not name:
-            raise InputError(f"{model!r} names no model; write it as URL#MODEL")
+            raise InputError(f"{model!r} does not name a model; write it as URL#MODEL")
         key = environment.api_key(KEY_VARIABLE) if url.startswith("https://") else None
         return RemoteEmbedder(url, name, key=key)
     cache = environment.cache_dir()

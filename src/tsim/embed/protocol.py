@@ -1,4 +1,4 @@
-"""What the rest of the project asks of an embedder."""
+"""The interface of embedders."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -8,11 +8,11 @@ from tsim.vectors import Vector, Vectors
 
 
 class Embedder(Protocol):
-    """Maps texts to unit vectors; the same text always gives the same bytes."""
+    """Maps texts to unit vectors; the same text always yields the same bytes."""
 
     @property
     def identity(self) -> str:
-        """Names model, weights and settings: equal identities mean comparable vectors."""
+        """Identifies model, weights and settings: equal identities mean comparable vectors."""
         ...
 
     @property
@@ -21,35 +21,35 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds passages, one row a text, in order."""
+        """Embeds passages and returns one row per text, in order."""
         ...
 
     def embed_query(self, text: str) -> Vector:
-        """Embeds a search query, with the model's query prefix where it has one."""
+        """Embeds a search query, with the model's query prefix if it has one."""
         ...
 
 
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """Maps texts to a vector a token: what late interaction needs."""
+    """Maps texts to one vector per token, as needed for late interaction."""
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """Returns a matrix a text, one row a token, as the encoder left them."""
+        """Returns one matrix per text with one row per token, as computed by the encoder."""
         ...
 
 
 def token_encoder(embedder: object) -> TokenEncoder | None:
-    """Finds what gives token vectors behind a cache or a lazy embedder; servers give none."""
+    """Unwraps cached and lazy embedders; returns None if there are no token vectors (servers)."""
     while embedder is not None and not isinstance(embedder, TokenEncoder):
         embedder = getattr(embedder, "inner", None)
     return embedder
 
 
 def require_text(text: object) -> str:
-    """Returns the text if it can be encoded, and says why not otherwise.
+    """Returns the text if it is a string that can be encoded as UTF-8.
 
     Raises:
-        InputError: Not a string, or a string with a lone surrogate, which no UTF-8 file can hold.
+        InputError: The value is not a string, or contains a lone surrogate.
     """
     if not isinstance(text, str):
         raise InputError(f"expected text, found {type(text).__name__}: {text!r:.80}")

@@ -1,4 +1,4 @@
-"""Embeddings from any server that speaks the OpenAI `/v1/embeddings` protocol."""
+"""Embeddings from any server with the OpenAI `/v1/embeddings` API."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ class _Answer(BaseModel):
 
 
 class RemoteEmbedder:
-    """Asks a server for vectors, in batches, and retries what may pass."""
+    """Requests vectors from a server in batches, and retries temporary failures."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class RemoteEmbedder:
         query_prefix: str = "",
         patience: Patience = PATIENCE,
     ) -> None:
-        """Opens a connection; the first request tells the dimension.
+        """Opens a client; the dimension is known after the first request.
 
         Args:
-            base_url: Up to and including `/v1`.
+            base_url: The URL up to and including `/v1`.
             model: The model's name on that server.
-            key: Bearer token, where the server wants one.
-            batch: Most texts in a request.
-            query_prefix: Put before queries.
+            key: Bearer token, if the server requires one.
+            batch: Maximum number of texts per request.
+            query_prefix: Prepended to queries.
             patience: Timeouts and retries.
         """
         self._url = f"{base_url.rstrip('/')}/embeddings"
@@ -58,16 +58,16 @@ class RemoteEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Length of each vector, asked of the server once."""
+        """Length of each vector, requested from the server once."""
         if self._dimension is None:
             self._dimension = self._ask(["dimension"]).shape[1]
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds passages, one row a text, in order.
+        """Embeds passages and returns one row per text, in order.
 
         Raises:
-            RemoteError: The server kept failing or answered nonsense.
+            RemoteError: The server kept failing or sent an invalid response.
         """
         checked = [require_text(text) for text in texts]
         parts = [
@@ -81,7 +81,7 @@ class RemoteEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Embeds a search query."""
-        row: Vector = self.embed([self._prefix + text])[0]
+        row: Vector = self.embed([self._prefix + require_text(text)])[0]
         return row
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ class RemoteEmbedder:
             items = _Answer.model_validate_json(response.content).data
         except ValidationError as error:
             raise RemoteError(
-                f"{self._url} answered something else than embeddings: {response.text[:200]!r}"
+                f"{self._url} did not return embeddings, but: {response.text[:200]!r}"
             ) from error
         if sorted(item.index for item in items) != list(range(len(texts))):
             raise RemoteError(f"{self._url} returned {len(items)} vectors for {len(texts)} texts")

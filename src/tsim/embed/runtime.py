@@ -1,4 +1,4 @@
-"""Model directories on ONNX Runtime: what every encoder needs before it can run."""
+"""Model directories, ONNX Runtime sessions and batches, shared by all encoders."""
 
 import json
 import os
@@ -11,15 +11,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 from tokenizers import Tokenizer
 
+from tsim import environment
 from tsim.embed.bert import OPSET
 from tsim.errors import ModelError
 
+environment.disable_telemetry()
+import onnxruntime  # noqa: E402 - it reads the environment when it is imported
+
 Ids: TypeAlias = npt.NDArray[np.int64]
 
-# Larger batches no longer gain speed on CPUs, and keep hidden states in cache-sized pieces.
+# Larger batches are no faster on CPUs; at this size the hidden states fit into the CPU cache.
 BATCH_TOKENS = 2048
 
 
@@ -32,43 +35,47 @@ def weights_file(directory: Path) -> Path:
     """Finds the weights in a directory in Hugging Face layout.
 
     Raises:
-        ModelError: It is no directory, or there are none.
+        ModelError: It is not a directory, or contains no weights.
     """
     if not directory.is_dir():
-        raise ModelError(f"{directory} is not a directory; a model is one in HF layout")
+        raise ModelError(
+            f"{directory} is not a directory; expected a model directory in Hugging Face layout"
+        )
     names = ("model.safetensors", "onnx/model.onnx", "model.onnx")
     for name in names:
         if (directory / name).is_file():
             return directory / name
-    raise ModelError(f"{directory} holds none of {', '.join(names)}; a model needs one of them")
+    raise ModelError(f"{directory} contains none of {', '.join(names)}; a model needs one of them")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Reads an object from a file of a model.
+    """Reads a JSON object from a file of a model.
 
     Raises:
-        ModelError: The file is missing, or holds something else.
+        ModelError: The file is missing or does not contain a JSON object.
     """
     try:
         value = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise ModelError(f"{path} is missing; a model directory in HF layout has it") from None
+        raise ModelError(
+            f"{path} is missing; a model directory in Hugging Face layout contains it"
+        ) from None
     except ValueError as error:
         raise ModelError(f"{path} is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise ModelError(f"{path} holds {type(value).__name__}, expected an object")
+        raise ModelError(f"{path} contains {type(value).__name__}, expected an object")
     return value
 
 
 def read_tokenizer(directory: Path, most_tokens: int) -> Tokenizer:
-    """Reads the tokenizer of a model, set to cut at a length and never to pad.
+    """Reads the tokenizer of a model, with truncation at `most_tokens` and without padding.
 
     Raises:
-        ModelError: There is none.
+        ModelError: The tokenizer is missing.
     """
     path = directory / "tokenizer.json"
     if not path.is_file():
-        raise ModelError(f"{path} is missing; a model directory in HF layout has it")
+        raise ModelError(f"{path} is missing; a model directory in Hugging Face layout contains it")
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.enable_truncation(most_tokens)
@@ -76,7 +83,7 @@ def read_tokenizer(directory: Path, most_tokens: int) -> Tokenizer:
 
 
 def kept_graph(graphs: Path, identity: str, build: Callable[[], onnx.ModelProto]) -> Path:
-    """Returns the file of a graph, building it the first time; it is whole or absent."""
+    """Returns the file of a graph, building it if needed; the file is written atomically."""
     key = identity.replace("/", "-")
     target = graphs / f"{key}-opset{OPSET}.onnx"
     if not target.is_file():
@@ -90,10 +97,10 @@ def kept_graph(graphs: Path, identity: str, build: Callable[[], onnx.ModelProto]
 
 
 class Session:
-    """A graph that is ready to run."""
+    """A loaded graph."""
 
     def __init__(self, graph: Path, threads: int | None = None) -> None:
-        """Loads the graph; all allowed cores work on it unless told otherwise."""
+        """Loads the graph; it runs on all available cores unless `threads` is given."""
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads or machine_threads()
         options.inter_op_num_threads = 1
@@ -105,7 +112,7 @@ class Session:
         self.width = self._session.get_outputs()[0].shape[-1]
 
     def run(self, ids: Ids, types: Ids | None = None) -> npt.NDArray[np.float32]:
-        """Runs equally long texts; serves our own graphs and exports that also want a mask."""
+        """Runs the graph on texts of equal length; exports that need a mask work too."""
         out: npt.NDArray[np.float32] = self._session.run(
             None, {name: _feed(name, ids, types) for name in self._inputs}
         )[0]
@@ -121,7 +128,7 @@ def _feed(name: str, ids: Ids, types: Ids | None) -> Ids:
 
 
 def equal_lengths(encoded: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Shares texts out into batches of equal token length, by their places."""
+    """Groups texts into batches of equal token length; yields the positions in each batch."""
     by_length: dict[int, list[int]] = defaultdict(list)
     for place, ids in enumerate(encoded):
         by_length[len(ids)].append(place)

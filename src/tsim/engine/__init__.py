@@ -1,4 +1,4 @@
-"""A thread in memory: what the façade asks to grow, to search and to forget."""
+"""Engines: the working state of one thread in RAM, which adds, searches and forgets turns."""
 
 from tsim.engine.episodes import EpisodeEngine, EpisodeSettings
 from tsim.engine.late import LateEngine, LateSettings

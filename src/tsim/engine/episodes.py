@@ -1,7 +1,7 @@
 """The paper's method on one thread: segment, index in three views, rank.
 
-Everything here follows from the turns and the settings. The open episode is found through its raw
-turns; its summary and clusters come when it closes.
+The whole state is determined by the turns and the settings. The open episode is found through its
+raw turns; its summary and clusters are created when it closes.
 """
 
 from bisect import bisect_left
@@ -32,8 +32,8 @@ class EpisodeSettings:
     """All constants of the method; the defaults are the paper's.
 
     Attributes:
-        segmenter: The rule that cuts the stream, whatever its state is.
-        summary: How the text of a summary is made.
+        segmenter: The rule that cuts the stream into episodes.
+        summary: How the text of a summary is written.
         clusters: How episodes are clustered.
         rank: How episodes are found and ranked.
         window: How much of an episode is shown.
@@ -47,7 +47,7 @@ class EpisodeSettings:
 
     @property
     def budget(self) -> int | None:
-        """Tokens that a search may return where nobody says: no limit."""
+        """Default token budget of a search: no limit."""
         return None
 
     @property
@@ -60,7 +60,7 @@ class EpisodeSettings:
         return EpisodeEngine(self, dimension, state)
 
     def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Puts hits in the order of a prompt: best first."""
+        """Sorts hits into the order used in a prompt: best first."""
         return list(hits)
 
 
@@ -72,7 +72,7 @@ class EpisodeEngine(Numbered):
         super().__init__()
         self.settings = settings
         self._raw = DenseIndex(dimension, state.turn_vectors)
-        self._closed: list[int] = []  # ascending; places in the summary rows
+        self._closed: list[int] = []  # ascending; in the order of the summary rows
         self._summary_place: dict[int, int] = {}
         self._summaries = DenseIndex(dimension)
         self._clusters = Clusters(settings.clusters, dimension, self._summary_vector)
@@ -83,12 +83,12 @@ class EpisodeEngine(Numbered):
 
     @property
     def known(self) -> tuple[int, int]:
-        """The first turn and the first closed episode that this state does not hold."""
+        """The first turn id and the first closed episode id that this state does not have."""
         turn = self._turn_ids[-1] + 1 if self._turn_ids else 0
         return turn, self._closed[-1] + 1 if self._closed else 0
 
     def catch_up(self, state: ThreadState) -> None:
-        """Takes in what others have added since this state was loaded."""
+        """Adds what other writers have stored since this state was loaded."""
         self._counters = state.counters
         self._turn_ids += state.turn_ids
         self._turn_episodes += state.turn_episodes
@@ -112,7 +112,7 @@ class EpisodeEngine(Numbered):
     def grow(
         self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
     ) -> tuple[Changes, list[Receipt]]:
-        """Adds turns: cuts, summarises what closed, clusters it and describes what changed."""
+        """Adds turns, and summarises and clusters the episodes that they close."""
         rows: list[TurnRow] = []
         receipts: list[Receipt] = []
         finished: dict[int, list[Turn]] = {}
@@ -141,7 +141,7 @@ class EpisodeEngine(Numbered):
         return changes, receipts
 
     def search(self, query: Query, host: Host) -> list[Found]:
-        """Ranks episodes by the evidence of the three views."""
+        """Ranks episodes by the evidence from the three views."""
         settings = self.settings.rank
         similar = self._raw.scores(query.vector)
         summary = self._summaries.scores(query.vector)
@@ -174,7 +174,7 @@ class EpisodeEngine(Numbered):
         ]
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
-        """Tells which turns each view leads to, before anything is ranked."""
+        """Returns the turns that each view finds, before ranking."""
         settings = self.settings.rank
         raw = best(self._raw.scores(query.vector), settings.k_raw)
         summaries = best(self._summaries.scores(query.vector), settings.k_summary)
@@ -190,13 +190,14 @@ class EpisodeEngine(Numbered):
         }
 
     def beginnings(self, threshold: float, host: Host) -> list[int]:
-        """Refuses: a cut is never revisited here."""
+        """Raises an error, since this method never changes a cut."""
         raise InputError(
-            "this preset cuts once, as turns arrive; open the memory with preset late to cut again"
+            "this preset cuts episodes once, as turns arrive; to recompute them, open the memory "
+            "with preset late"
         )
 
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
-        """Removes turns; their episodes are summarised anew, their clusters described anew."""
+        """Removes turns; updates the summaries of their episodes and their clusters."""
         gone = set(turns)
         touched = sorted({self._turn_episodes[self._place(turn)] for turn in gone})
         left = {
@@ -225,7 +226,7 @@ class EpisodeEngine(Numbered):
         )
 
     def _advance(self, new: NewTurn, vector: Vector, finished: dict[int, list[Turn]]) -> int | None:
-        """Moves the segmenter on; returns the episode that this turn closed."""
+        """Advances the segmenter; returns the episode that this turn closes, if any."""
         step = self.settings.segmenter.advance(self._segmented, _arrival(new, vector))
         self._segmented = step.state
         if not step.cut:
@@ -248,7 +249,7 @@ class EpisodeEngine(Numbered):
         return tuple(EpisodeRow(id=e, vector=v) for e, v in zip(episodes, vectors, strict=True))
 
     def _settle_clusters(self, host: Host, known: dict[int, list[Turn]]) -> Changes:
-        """Embeds the descriptions of changed clusters; returns what changed among clusters."""
+        """Embeds the descriptions of changed clusters; returns the changes to clusters."""
         settings, clusters = self.settings.clusters, self._clusters
         changed = sorted(clusters.changed)
         recent = {e for c in changed for e in clusters.members(c)[-settings.recent :]}
@@ -277,14 +278,14 @@ class EpisodeEngine(Numbered):
         return changes
 
     def _expand(self, cluster: int, summary: Vector) -> tuple[int, ...]:
-        """The members of a cluster that are closest to the query."""
+        """Returns the members of a cluster that are closest to the query."""
         members = np.array(self._clusters.members(cluster))
         near = summary[self._places(members)]
         top = _top(near, self.settings.rank.cluster_episodes)
         return tuple(int(members[place]) for place, _ in top)
 
     def _relatives(self, seeds: Sequence[int], summary: Vector) -> list[Seed]:
-        """Each seed's similarity with the query, and its closest companions in its clusters."""
+        """Returns each seed's similarity with the query and its closest companions."""
         return [
             Seed(
                 episode=seed,
@@ -296,9 +297,9 @@ class EpisodeEngine(Numbered):
         ]
 
     def _companions(self, seed: int) -> tuple[tuple[int, float], ...]:
-        """The closest episodes in a closed episode's clusters.
+        """Returns the episodes closest to a closed episode in its clusters.
 
-        They do not depend on the query, so they are kept until one of its clusters grows.
+        They do not depend on the query, so they are cached until one of the clusters grows.
         """
         groups = [(c, self._clusters.members(c)) for c in self._clusters.of(seed)]
         stamp = tuple((cluster, len(members)) for cluster, members in groups)
@@ -317,7 +318,7 @@ class EpisodeEngine(Numbered):
         return found
 
     def _places(self, episodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The summary rows of closed episodes."""
+        """Returns the summary rows of closed episodes."""
         if self._closed[-1] == len(self._closed) - 1:  # nothing was ever removed
             return episodes
         return np.array([self._summary_place[int(e)] for e in episodes], dtype=np.int64)

@@ -1,13 +1,12 @@
-"""What every engine keeps of a thread: its turns by number, and the numbers that come next."""
+"""State shared by all engines: turn ids with their episodes, and the next ids."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tsim.state import Counters
 
 
 class Numbered:
-    """Turns with their episodes, ascending, and the counters."""
+    """Turn ids, ascending, with their episodes, and the counters."""
 
     def __init__(self) -> None:
         """Starts without turns."""
@@ -17,13 +16,9 @@ class Numbered:
 
     @property
     def counters(self) -> Counters:
-        """The ids that will be given next."""
+        """The next ids to assign."""
         return self._counters
 
     def skip_to(self, turn: int) -> None:
-        """Leaves out turn ids: the next turn gets this one."""
+        """Skips turn ids: the next turn gets this id."""
         self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
-
-    def holds(self, turns: Sequence[int]) -> bool:
-        """Tells whether all these turns are known."""
-        return {*turns} <= {*self._turn_ids}

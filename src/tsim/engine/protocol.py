@@ -1,4 +1,4 @@
-"""The seam between the façade and a method of remembering."""
+"""The interface of engines: one implementation per memory method."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass
@@ -11,13 +11,13 @@ from tsim.vectors import Vector, Vectors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What an engine may ask of the world.
+    """The functions that an engine may call.
 
     Attributes:
         embed: Embeds passages.
         read: Returns the turns of stored episodes, by episode.
-        turns: Returns some stored turns, in order of their ids.
-        since: Returns the stored turns from an id on, in order.
+        turns: Returns the given stored turns in order of their ids.
+        since: Returns the stored turns from the given id, in order.
     """
 
     embed: Callable[[Sequence[str]], Vectors]
@@ -28,13 +28,13 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Query:
-    """What is asked for: as text, as a vector, and how much may come back.
+    """A query, and how much to return.
 
     Attributes:
-        text: As it was asked.
+        text: The text of the query.
         vector: Its embedding.
-        count: Most spans to return; the method's own number where None.
-        budget: Most tokens in all; the method's own number, or no limit, where None.
+        count: Maximum number of spans to return; None for the method's default.
+        budget: Maximum number of tokens in all; None for the method's default, or no limit.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A span that answers a query: turn ids in order, its score, and why."""
+    """A span that matches a query: turn ids in order, its score, and the reasons for it."""
 
     episode: int
     turns: tuple[int, ...]
@@ -54,24 +54,24 @@ class Found:
 
 
 class Engine(Protocol):
-    """One thread's working state.
+    """The working state of one thread.
 
     `grow` and `forget` change it and return what must be stored. If storing fails, the engine is
-    thrown away and loaded again: what is on disk is the truth.
+    discarded and loaded from the store again.
     """
 
     @property
     def counters(self) -> Counters:
-        """The ids that will be given next."""
+        """The next ids to assign."""
         ...
 
     @property
     def known(self) -> tuple[int, int]:
-        """The first turn and the first closed episode that this state does not hold."""
+        """The first turn id and the first closed episode id that this state does not have."""
         ...
 
     def catch_up(self, state: ThreadState) -> None:
-        """Takes in what others have added since this state was loaded."""
+        """Adds what other writers have stored since this state was loaded."""
         ...
 
     def grow(
@@ -81,49 +81,45 @@ class Engine(Protocol):
         ...
 
     def skip_to(self, turn: int) -> None:
-        """Leaves out turn ids: the next turn gets this one."""
+        """Skips turn ids: the next turn gets this id."""
         ...
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Returns the best spans, best first.
 
-        A method that packs keeps to the budget; others leave that to whoever asked.
+        Methods that pack stay within the budget; for others the caller applies it.
         """
         ...
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
-        """Tells which turns each view leads to, before anything is ranked."""
+        """Returns the turns that each view finds, before ranking."""
         ...
 
     def beginnings(self, threshold: float, host: Host) -> list[int]:
-        """Returns the turns that begin an episode, at a threshold of confidence.
+        """Returns the turns that begin an episode, at a given confidence threshold.
 
         Raises:
-            InputError: The method has made its cuts for good.
+            InputError: The method cannot recompute episodes.
         """
         ...
 
-    def holds(self, turns: Sequence[int]) -> bool:
-        """Tells whether all these turns are known."""
-        ...
-
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
-        """Removes turns and makes anew what was derived from them."""
+        """Removes turns and recomputes the data derived from them."""
         ...
 
 
 class Settings(Protocol):
-    """All constants of a method, and the way to the engine that uses them.
+    """All constants of a method; creates the engine that uses them.
 
-    A frozen dataclass of numbers and texts, or of such dataclasses: they become the fingerprint of
-    a preset.
+    A frozen dataclass of numbers and strings, or of such dataclasses. The fingerprint of a preset
+    is computed from them.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
     def budget(self) -> int | None:
-        """Tokens that a search may return where the caller gives no budget; None for no limit."""
+        """Default token budget of a search; None for no limit."""
         ...
 
     @property
@@ -136,5 +132,5 @@ class Settings(Protocol):
         ...
 
     def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Puts hits in the order of a prompt."""
+        """Sorts hits into the order used in a prompt."""
         ...

@@ -1,4 +1,4 @@
-"""Stretches of a thread: which of them are interleaved, and who answers whom in those."""
+"""Stretches of a thread: which are interleaved, and which turns reply to which in those."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tsim.index import DenseIndex
 from tsim.segment import Links, LinkSettings, interleaved, membership, replies
 
-# Turns of a stretch in which links are sought, and turns it sees to either side.
+# Turns per stretch, and turns of context on either side that are used to find its links.
 STRETCH, MARGIN = 112, 40
 
 
@@ -18,9 +18,9 @@ class Neighbourhood:
     """The turns around some anchors, one row per anchor.
 
     Attributes:
-        places: Their places; not all of them inside the thread.
-        inside: Which are.
-        membership: How likely each belongs to the anchor's conversation; 0 outside.
+        places: Their places, some of which may be outside the thread.
+        inside: Which places are inside the thread.
+        membership: Probability that each turn belongs to the anchor's conversation; 0 outside.
     """
 
     places: npt.NDArray[np.int64]
@@ -30,14 +30,14 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Stretch:
-    """Some turns in a row: what it sees of the thread, and what it will see at most.
+    """A stretch of consecutive turns, with the range of turns used to analyse it.
 
     Attributes:
-        low: The first turn it sees.
-        high: The turn after the last.
-        most: The same, once they have all come.
-        interleaved: Whether conversations run through each other here.
-        links: Who answers whom, once that was asked for.
+        low: The first turn of the range.
+        high: The turn after the last one of the range so far.
+        most: The value of `high` once all turns of the range have been added.
+        interleaved: Whether conversations are interleaved here.
+        links: Which turn replies to which, once computed.
     """
 
     low: int
@@ -51,14 +51,14 @@ class Stretches:
     """The stretches of a growing thread."""
 
     def __init__(self, settings: LinkSettings, rows: DenseIndex, users: bytearray) -> None:
-        """Watches the vectors of a thread, and which of its turns are the user's."""
+        """Uses the vectors of a growing thread, and flags of the turns that are the user's."""
         self._settings = settings
         self._rows = rows
         self._users = users
         self._stretches: list[_Stretch] = []
 
     def catch_up(self) -> None:
-        """Tells plain stretches from others; a stretch is settled when the turns it sees are."""
+        """Analyses new stretches, and again those whose range was not yet complete."""
         count = len(self._rows)
         while self._stretches and self._stretches[-1].high != self._stretches[-1].most:
             self._stretches.pop()
@@ -70,23 +70,23 @@ class Stretches:
             self._stretches.append(_Stretch(low=low, high=high, most=most, interleaved=found))
 
     def interleaved(self) -> npt.NDArray[np.bool_]:
-        """Tells of each turn whether conversations run through each other around it."""
+        """Returns for each turn whether conversations are interleaved around it."""
         flags = np.array([stretch.interleaved for stretch in self._stretches], dtype=np.bool_)
         return np.repeat(flags, STRETCH)[: len(self._rows)]
 
     def interleaved_at(self, place: int) -> bool:
-        """Tells the same of one turn."""
+        """Returns whether conversations are interleaved around one turn."""
         return self._stretches[place // STRETCH].interleaved
 
     def neighbourhood(self, anchors: Sequence[int], reach: int) -> Neighbourhood:
-        """Tells how likely the turns around some anchors belong to the anchors' conversations."""
+        """Returns the turns around anchors and how likely they belong to their conversations."""
         places = np.add.outer(np.array(anchors), np.arange(-reach, reach + 1))
         inside = (places >= 0) & (places < len(self._rows))
         found = np.where(inside, membership(self._links(places, inside), reach), 0)
         return Neighbourhood(places=places, inside=inside, membership=found)
 
     def _links(self, around: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]) -> Links:
-        """The links of the turns around anchors; none where the stream is plain."""
+        """Returns the links of the turns around anchors; 0 where nothing is interleaved."""
         out = np.zeros((*around.shape, self._settings.max_lag))
         numbers = np.where(inside, around // STRETCH, -1)
         for number in np.unique(numbers[inside]).tolist():
@@ -96,7 +96,7 @@ class Stretches:
         return out
 
     def _of(self, number: int) -> Links:
-        """The links of one stretch, found when first asked for."""
+        """Returns the links of one stretch, computed on first use."""
         stretch = self._stretches[number]
         links = stretch.links
         if links is None:

@@ -1,4 +1,4 @@
-"""Exact search over a thread: by meaning and by words."""
+"""Exact search over a thread, by vectors and by words."""
 
 from tsim.index.dense import DenseIndex
 from tsim.index.postings import TERM, Postings, distinct, terms

@@ -1,9 +1,9 @@
 """A growing matrix of unit vectors with exact search.
 
-Rows live in blocks, so growing never copies what is there and wastes at most one block. Scores are
-computed row by row (`vecdot`, not a matrix product): a row's score does not depend on the rows
-around it, to the last bit, and no BLAS thread pool is woken, which on a busy machine takes longer
-than the arithmetic. Large matrices are shared out over our own threads.
+Rows are stored in blocks, so that growing copies no existing rows and wastes at most one block.
+Scores are computed row by row (`vecdot`, not a matrix product): the score of a row is bit-identical
+whatever the other rows are, and no BLAS thread pool is started, which on a busy machine takes
+longer than the arithmetic. Large matrices are divided among a small thread pool.
 """
 
 import os
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tsim.vectors import Vector, Vectors
 
 BLOCK = 2048
-# Below this many numbers one core is done before a second one has started.
+# Matrices up to this many numbers are scanned faster by one thread.
 ONE_THREAD = 3_000_000
 THREADS = min(4, os.cpu_count() or 1)
 
@@ -29,10 +29,10 @@ def _pool() -> ThreadPoolExecutor:
 
 
 class DenseIndex:
-    """Vectors in order, addressed by place."""
+    """Vectors in order, addressed by place (row number)."""
 
     def __init__(self, dimension: int, vectors: Vectors | None = None) -> None:
-        """Starts empty, or takes over the given rows: full blocks of them are not copied."""
+        """Starts empty or with the given rows; full blocks of them are not copied."""
         self.dimension = dimension
         self._blocks: list[Vectors] = []
         self._length = 0
@@ -75,7 +75,7 @@ class DenseIndex:
         self.extend(rest)
 
     def take(self, places: Sequence[int] | npt.NDArray[np.int64]) -> Vectors:
-        """Copies some rows, named in ascending order, into a matrix."""
+        """Copies the given rows into a matrix; places must be ascending."""
         wanted = np.asarray(places, dtype=np.int64)
         out = np.empty((len(wanted), self.dimension), dtype=np.float32)
         edges = np.searchsorted(wanted, [n * BLOCK for n in range(len(self._blocks) + 1)])

@@ -1,4 +1,4 @@
-"""BM25 over texts that keep coming: an append costs the length of the text."""
+"""An incremental BM25 index; appending takes time proportional to the length of the text."""
 
 import math
 import re
@@ -15,12 +15,13 @@ import numpy.typing as npt
 from tsim.index.windows import summed
 from tsim.vectors import Vector
 
-# Runs up to which summing along the whole thread is quicker than sorting those that hold a term.
+# Number of runs up to which summing over the whole thread is faster than sorting the runs that
+# contain a term.
 SHORT = 20_000
 Places: TypeAlias = npt.NDArray[np.int64]
 
 TERM = re.compile(r"\w+(?:['’-]\w+)*")
-# Words so frequent in English that they tell nothing; all others weigh by rarity.
+# English stop words, which are ignored; all other words are weighted by rarity.
 STOP = frozenset(
     "a an and are as at be been but by can did do does for from had has have he her him his how i "
     "if in is it its me my no not of on or our she should so that the their them then there these "
@@ -29,12 +30,12 @@ STOP = frozenset(
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text: lower case, plural and possessive endings off, no stop words."""
+    """Returns the terms of a text: lower case, no plural or possessive endings, no stop words."""
     return _cleaned(_written(text))
 
 
 def distinct(text: str) -> set[str]:
-    """The terms of a text, each once: quicker where a text is long."""
+    """Returns the terms of a text without repetitions; faster for long texts."""
     return {*_cleaned({*_written(text)})}
 
 
@@ -54,7 +55,7 @@ def _cleaned(words: Iterable[str]) -> list[str]:
 
 
 class Postings:
-    """An incremental BM25 index; documents are numbered from 0 as they come."""
+    """An incremental BM25 index; documents are numbered from 0 in the order they are added."""
 
     def __init__(self, *, k1: float = 1.2, b: float = 0.75) -> None:
         """Starts empty."""
@@ -69,7 +70,7 @@ class Postings:
         return len(self._lengths)
 
     def append(self, text: str) -> None:
-        """Adds the next document."""
+        """Adds a document."""
         number = len(self._lengths)
         counted = Counter(terms(text))
         for term, count in counted.items():
@@ -83,15 +84,15 @@ class Postings:
         self._total += length
 
     def document_frequency(self, term: str) -> int:
-        """How many documents hold a term."""
+        """Returns the number of documents that contain a term."""
         return len(self._documents.get(term, ()))
 
     def rarity(self, term: str) -> float:
-        """The inverse document frequency of a term."""
+        """Returns the inverse document frequency of a term."""
         return self.rarity_at(self.document_frequency(term))
 
     def rarity_at(self, documents: int) -> float:
-        """The same for any term that so many documents hold."""
+        """Returns the inverse document frequency of a term that occurs in `documents` documents."""
         return math.log(1 + (len(self) - documents + 0.5) / (documents + 0.5))
 
     def scores(self, query: str) -> Vector:
@@ -114,10 +115,10 @@ class Postings:
         return out
 
     def coverage(self, weights: Mapping[str, float], width: int = 1) -> Vector:
-        """Returns how much of some weighted terms occurs in each run of `width` documents.
+        """Returns the weight of the terms that occur in each run of `width` documents.
 
-        A term that occurs n times in a run counts n / (n + 1) of its weight: the second time says
-        less than the first.
+        A term that occurs n times in a run counts n / (n + 1) of its weight, so that repetitions
+        add less and less.
         """
         if width == 1:
             return self._covered(weights)
@@ -130,10 +131,10 @@ class Postings:
         return out
 
     def term_coverage(self, term: str, weight: float, places: Sequence[int]) -> float:
-        """Returns what one term adds to the coverage of some documents, named in order."""
+        """Returns what one term adds to the coverage of some documents, given in order."""
         documents = self._documents.get(term, ())
         low = bisect_left(documents, places[0])
-        if low == len(documents) or documents[low] > places[-1]:  # as with most terms
+        if low == len(documents) or documents[low] > places[-1]:  # true for most terms
             return 0.0
         high = bisect_left(documents, places[-1] + 1, low)
         inside = {*places}
@@ -143,7 +144,7 @@ class Postings:
     def occurrences(
         self, wanted: Iterable[str], places: Sequence[int]
     ) -> list[tuple[str, int, int]]:
-        """Returns which of many terms occur in a few documents: term, document, how often."""
+        """Returns which terms occur in which of some documents: (term, document, count)."""
         columns = self._columns(wanted)
         asked = np.zeros(len(self), dtype=np.bool_)
         asked[[place for place in places if place < len(self)]] = True
@@ -153,7 +154,7 @@ class Postings:
         return list(zip((columns.terms[n] for n in which), documents, counts, strict=True))
 
     def _covered(self, weights: Mapping[str, float]) -> Vector:
-        """Coverage of single documents, in one go: there may be hundreds of terms."""
+        """Returns the coverage of single documents, vectorised over hundreds of terms."""
         columns = self._columns(weights)
         own = np.array([weights[term] for term in columns.terms], dtype=np.float32)
         times = columns.counts.astype(np.float32)
@@ -163,7 +164,7 @@ class Postings:
         return out
 
     def _columns(self, wanted: Iterable[str]) -> "_Columns":
-        """The postings of some terms, one after another."""
+        """Returns the concatenated postings of some terms."""
         held = [term for term in sorted(wanted) if term in self._documents]
         documents, counts = (
             np.frombuffer(b"".join(places[term] for term in held), dtype=np.uint32)
@@ -173,7 +174,7 @@ class Postings:
         return _Columns(terms=held, lengths=lengths, documents=documents, counts=counts)
 
     def _runs(self, term: str, width: int, count: int) -> tuple[Places | slice, Vector]:
-        """Returns runs, among them all that hold a term, and how often each of them does."""
+        """Returns runs that include all those with a term, and the term's count in each run."""
         documents = np.frombuffer(self._documents[term], dtype=np.uint32).astype(np.int64)
         counts = np.frombuffer(self._counts[term], dtype=np.uint32).astype(np.float32)
         if count < SHORT or len(documents) * width * 4 > count:  # sum along the whole thread
@@ -189,7 +190,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Columns:
-    """Postings of several terms: which, how many each, then all documents and counts."""
+    """Postings of several terms: the terms, the number of postings of each, then all postings."""
 
     terms: list[str]
     lengths: list[int]

@@ -1,7 +1,7 @@
-"""The dense view of windows: the cosine of every run of `width` rows, without a vector for any.
+"""Cosines of windows (runs of `width` rows), without storing a vector for each window.
 
-For unit rows x and a unit query q, cos(q, Σx) = Σ(q·x) / |Σx|: the dot products of single rows are
-there anyway, so a window costs one number, the length of its sum.
+For unit rows x and a unit query q, cos(q, Σx) = Σ(q·x) / |Σx|. The dot products of single rows are
+computed anyway, so only one number per window is stored: the length of its sum.
 """
 
 from array import array
@@ -20,7 +20,7 @@ class WindowIndex:
     """The lengths of the sums of all windows of a growing matrix."""
 
     def __init__(self, rows: DenseIndex, width: int) -> None:
-        """Looks at rows that may still grow."""
+        """Uses a matrix to which rows may still be added."""
         self._rows = rows
         self._width = width
         self._lengths = array("f")
@@ -34,7 +34,7 @@ class WindowIndex:
         width = min(self._width, len(similar))
         if not width:
             return np.zeros(0, dtype=np.float32)
-        if width < self._width:  # a thread shorter than a window: one window, all of it
+        if width < self._width:  # the thread is shorter than a window: use one window for all of it
             lengths = self._measured(0, 1, width)
         else:
             self._catch_up()

@@ -1,4 +1,4 @@
-"""M3: from hits in the views to ranked episodes; from windows to spans worth their tokens."""
+"""M3: ranking episodes by evidence; choosing spans of turns within a budget."""
 
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.packing import HEADING, gather, pack

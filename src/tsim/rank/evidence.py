@@ -5,8 +5,8 @@
              + w_cluster · Σ decay^rank(e; c) · sim(q, c)     over cluster hits c that expand to e
              + Σ w_expansion · sim(q, e') · sim(e', e)        over seeds e' related to e
 
-Seeds are the best episodes by the first three terms. Where temporal hops are allowed, an episode
-also passes its score on to its neighbours in time, weakened with each step.
+Seeds are the best episodes by the first three terms. If `temporal_hops` is set, an episode also
+adds a share of its score to its neighbours in time, reduced with each step.
 """
 
 import heapq
@@ -30,13 +30,13 @@ class RankSettings:
         w_summary: Weight of a summary hit.
         w_cluster: Weight of a cluster hit.
         w_expansion: Weight of the relation to a seed.
-        cluster_decay: What each further episode of a cluster keeps of its evidence.
+        cluster_decay: Factor applied to cluster evidence for each further episode of the cluster.
         cluster_episodes: Episodes a cluster hit expands to (L2-to-episode expansion).
         seed_relatives: Episodes a seed expands to, from its own clusters (cluster expansion).
-        seed_pool: Newest episodes of each cluster among which they are sought: a search must not
-            take longer because a topic has grown.
-        temporal_hops: Steps in time over which an episode helps its neighbours.
-        temporal_decay: What each step keeps.
+        seed_pool: Number of newest episodes of each cluster considered for this, so that a search
+            does not take longer as a topic grows.
+        temporal_hops: Steps in time over which an episode adds to its neighbours' scores.
+        temporal_decay: Factor applied for each step.
     """
 
     k_raw: int = 28
@@ -84,7 +84,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seed:
-    """A seed: its similarity with the query, and related episodes with theirs to it."""
+    """A seed: its similarity with the query, and related episodes with their similarity to it."""
 
     episode: int
     similarity: float
@@ -92,7 +92,7 @@ class Seed:
 
 
 class _Ledger:
-    """The evidence for each episode and what it adds up to."""
+    """The evidence for each episode and its sum."""
 
     def __init__(self) -> None:
         self.scores: dict[int, float] = defaultdict(float)
@@ -138,12 +138,13 @@ def rank(
 
     Args:
         settings: Constants.
-        count: Most episodes to return.
+        count: Maximum number of episodes to return.
         raw: Raw hits.
         summaries: Summary hits.
         clusters: Cluster hits.
-        relatives: Tells what is related to the seeds; one without a summary yet is left out.
-        neighbours: Returns the episodes that many steps before and after an episode.
+        relatives: Returns the seeds with their related episodes; seeds without a summary are
+            omitted.
+        neighbours: Returns the episodes a number of steps before and after an episode.
     """
     ledger = _Ledger()
     for term, weight, hits in (
@@ -169,7 +170,7 @@ def rank(
 def _spread(
     settings: RankSettings, ledger: _Ledger, neighbours: Callable[[int, int], Sequence[int]]
 ) -> None:
-    """Passes each episode's score on to its neighbours in time, all at once."""
+    """Adds a share of each episode's score to its neighbours in time, all from the same state."""
     for episode, score in sorted(ledger.scores.items()):
         for hop in range(1, settings.temporal_hops + 1):
             kept = settings.temporal_decay**hop

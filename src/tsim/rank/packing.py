@@ -1,4 +1,4 @@
-"""Packing: the turns worth their tokens, as spans, within a budget."""
+"""Packing: chooses the most valuable turns within a budget and groups them into spans."""
 
 from bisect import bisect_left, insort
 from collections.abc import Container, Sequence
@@ -9,9 +9,9 @@ import numpy.typing as npt
 from tsim.rank.spans import Values
 from tsim.vectors import best
 
-# Words a heading takes, and words a mark of missing turns takes: see `tsim.assemble`.
+# Words in a heading, and in the mark for missing turns: see `tsim.assemble`.
 HEADING, MARK = 4, 1
-# A turn is a speaker and at least one word.
+# The shortest turn: a speaker and one word.
 SHORTEST = 2
 
 
@@ -24,19 +24,19 @@ def pack(
     max_skipped: int,
     after_forgotten: Container[int] = (),
 ) -> list[int]:
-    """Chooses turns by value, and by value per word where they are long.
+    """Chooses turns by value, and long turns by value per word.
 
-    A turn up to `long_turn_words` is taken for its value: what a short turn says grows with its
-    length, so per word it is worth its value. Beyond that, words are only paid for. Turns that do
-    not fit are left out.
+    Turns of up to `long_turn_words` words compete by their value. The value of longer turns is
+    divided by words / long_turn_words, since the additional words use the budget without adding
+    value. Turns that do not fit are skipped.
 
     Args:
-        values: Of each place.
-        words: That each place takes in a context.
-        budget: Most words, headings and marks included.
+        values: The value of each place.
+        words: The number of words that each place takes up in a context.
+        budget: Maximum number of words, including headings and marks.
         long_turn_words: See above.
-        max_skipped: Turns that may be missing inside a span; more, and another one begins.
-        after_forgotten: Places before which turns were forgotten: that is marked too.
+        max_skipped: Turns that may be missing inside a span; a larger gap begins a new span.
+        after_forgotten: Places directly after forgotten turns, where a mark is needed too.
 
     Returns:
         The chosen places, ascending.
@@ -48,7 +48,7 @@ def pack(
     for place, length in zip(places, words[places].tolist(), strict=True):
         if left < SHORTEST:
             break
-        if length > left + HEADING:  # joining spans saves at most a heading
+        if length > left + HEADING:  # joining two spans saves at most one heading
             continue
         price = length + _joint(chosen, place, max_skipped, after_forgotten)
         if price <= left:
@@ -58,7 +58,7 @@ def pack(
 
 
 def gather(chosen: Sequence[int], max_skipped: int) -> list[tuple[int, ...]]:
-    """Gathers chosen places into spans, in order."""
+    """Groups chosen places into spans, in order."""
     out: list[list[int]] = []
     for place in chosen:
         if not out or place - out[-1][-1] > max_skipped + 1:
@@ -70,7 +70,7 @@ def gather(chosen: Sequence[int], max_skipped: int) -> list[tuple[int, ...]]:
 def _joint(
     chosen: Sequence[int], place: int, max_skipped: int, after_forgotten: Container[int]
 ) -> int:
-    """Words that headings and marks grow by when a place joins the chosen ones."""
+    """Returns the words of headings and marks that are added by choosing another place."""
     at = bisect_left(chosen, place)
     before = chosen[at - 1] if at else None
     after = chosen[at] if at < len(chosen) else None
@@ -85,7 +85,7 @@ def _joint(
 
 
 def _between(first: int, second: int, max_skipped: int, after_forgotten: Container[int]) -> int:
-    """Words between two neighbouring chosen places: nothing, a mark, or another heading."""
+    """Returns the words between two adjacent chosen places: none, a mark, or a heading."""
     if second - first == 1:
         return MARK if second in after_forgotten else 0
     return MARK if second - first <= max_skipped + 1 else HEADING

@@ -1,10 +1,10 @@
-"""What a question's words weigh: rare ones much, names more."""
+"""Weights of a question's words: higher for rare words and for names."""
 
 from collections.abc import Mapping
 
 from tsim.index import TERM, Postings, distinct, terms
 
-# What ends a sentence; a capital behind it says nothing.
+# Characters that end a sentence; a capital after them does not indicate a name.
 ENDS = frozenset(".!?:\n")
 OPENING = " \t\"'“‘("
 
@@ -14,8 +14,8 @@ def term_weights(
 ) -> dict[str, float]:
     """Returns each term's share of a question's weight.
 
-    A term weighs its rarity in the thread to a power, a name some times that. Terms that never
-    occurred count too: where they carry the weight, words alone must not decide.
+    The weight of a term is its rarity in the thread to a power, multiplied by a factor for names.
+    Terms that do not occur in the thread are included, so that the other words count for less.
     """
     named = names(text)
     weights = {
@@ -27,15 +27,16 @@ def term_weights(
 
 
 def information(weights: Mapping[str, float], postings: Postings) -> float:
-    """Returns the mean rarity of a question's words, in nats: how much it tells to find them.
+    """Returns the weighted mean rarity of a question's words, in nats.
 
-    Words that occur in every tenth turn point nowhere, however much of the question they are.
+    It measures how informative it is to find them in a turn: words that occur in every tenth turn
+    are no evidence, even if the question consists of them.
     """
     return sum(weight * postings.rarity(term) for term, weight in weights.items())
 
 
 def names(text: str) -> frozenset[str]:
-    """The terms of a text that are written as names: with a capital inside a sentence."""
+    """Returns the terms of a text that are written as names: capitalised inside a sentence."""
     found: set[str] = set()
     for match in TERM.finditer(text):
         if match[0][0].isupper():

@@ -1,19 +1,20 @@
-"""Re-entry: where a topic comes up again, hundreds of turns away from where the question points.
+"""Re-entry: finds where a topic resumes, possibly hundreds of turns away from the best turn.
 
-A later turn may overwrite a rule without a word of the question: it shares the rare words of the
-rule's episode instead. So the episode E around the best turn asks the thread in its turn:
+A later turn may change a rule without containing any word of the question. It often shares rare
+words with the episode that states the rule. So the rare words of the episode E around the best turn
+are searched for in the rest of the thread:
 
     short(t)   = min(1, long_turn_words / words of t)
-    clue(w)    = max over turns t of E that hold w of  (rarity(w) - common_nats) · short(t),  where
-                 positive
+    clue(w)    = max over turns t of E that contain w of  (rarity(w) - common_nats) · short(t),
+                 where positive
     mass(t)    = short(t) · Σ clue(w) · n / (n + 1)        n: how often w occurs in t
     support(t) = mass(t) + neighbour_weight · (mass(t-2) + mass(t-1) + mass(t+1) + mass(t+2))
     reentry(t) = max_value · (1 - exp(-support(t) / saturation_nats))
     r(t)       = max(r(t), max r · reentry(t) ^ (1 / relevance_power))
 
-Inside E, mass and support are 0. The question's own words are no clues: what they find is found
-already. A word out of a long turn tells less of its topic, and a long turn shares words with
-anything.
+Inside E, mass and support are 0. The question's own words are not clues: the turns that contain
+them already score for the question. short(t) discounts long turns, since a word of a long turn says
+less about its topic, and a long turn shares words with many others.
 """
 
 import heapq
@@ -26,25 +27,25 @@ from tsim.index import Postings, distinct
 from tsim.rank.spans import Values
 from tsim.vectors import Vector
 
-# Turns to either side that an episode reaches at most.
+# Maximum number of turns of an episode on either side of its anchor.
 MAX_EXTENT = 12
-# Turns to either side whose clues support a turn.
+# Turns on either side whose clues count towards a turn's support.
 BESIDE = 2
-# Clues that are followed up: a page that somebody pasted has thousands.
+# Maximum number of clues: a pasted document has thousands of rare words.
 CLUES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReentrySettings:
-    """Constants.
+    """Constants of re-entry.
 
     Attributes:
-        min_continuation: An episode ends where it is less likely than this that the topic went on
-            so far.
+        min_continuation: An episode ends where the probability that its topic continues that far
+            falls below this.
         common_nats: Rarity up to which a word is too common to be a clue.
-        neighbour_weight: What the mass of the turns beside a turn adds to its support.
-        saturation_nats: Support at which a re-entry falls short of its highest value by 1/e of it.
-        max_value: The highest value of a re-entry, beside 1 for the best turn; 0 to look for none.
+        neighbour_weight: Weight of the mass of nearby turns in a turn's support.
+        saturation_nats: Support at which a re-entry reaches 1 - 1/e of its maximum value.
+        max_value: Maximum value of a re-entry, where the best turn has 1; 0 disables re-entry.
     """
 
     min_continuation: float
@@ -55,14 +56,14 @@ class ReentrySettings:
 
 
 def episode_extent(settings: ReentrySettings, confidences: Values, anchor: int) -> range:
-    """Returns the places around one that the stream seems to hold together.
+    """Returns the places around an anchor that seem to belong to the same topic.
 
     Args:
         settings: Constants.
-        confidences: Of a new topic at the gap before each turn.
-        anchor: The place.
+        confidences: Confidence of a new topic at the gap before each turn.
+        anchor: The place of the anchor.
     """
-    # The gap before a turn is crossed on the way to the turn before it, or coming from there.
+    # The gap before a turn lies between it and the previous turn, in both directions.
     back = 1 - confidences[max(1, anchor - MAX_EXTENT + 1) : anchor + 1][::-1]
     onward = 1 - confidences[anchor + 1 : anchor + MAX_EXTENT + 1]
     before, after = (
@@ -77,13 +78,13 @@ def clues(
     postings: Postings,
     asked: Set[str],
 ) -> dict[str, float]:
-    """Returns the rare words of an episode that occur elsewhere too, and what each tells of it.
+    """Returns the rare words of an episode that also occur elsewhere, with clue(w) of each.
 
-    The most telling `CLUES` of them; ties by the alphabet.
+    At most `CLUES` words, those with the highest clue(w); ties are broken alphabetically.
 
     Args:
         settings: Constants.
-        episode: Texts of its turns, and short(t) of each.
+        episode: The texts of its turns, each with short(t).
         postings: The words of the thread.
         asked: The terms of the question.
     """
@@ -91,10 +92,10 @@ def clues(
     for text, short in episode:
         alike.setdefault(short, []).append(text)
     parts: dict[str, float] = {}
-    for short in sorted(alike):  # the same word out of a shorter turn tells more
+    for short in sorted(alike):  # ascending, so that shorter turns overwrite longer ones
         parts.update(dict.fromkeys(distinct("\n".join(alike[short])), short))
     rare: dict[str, float] = {}
-    nats = {0: 0.0, 1: 0.0}  # by the number of turns that hold a word: elsewhere, at least one
+    nats = {0: 0.0, 1: 0.0}  # by document frequency; a word of one turn does not occur elsewhere
     for term in parts.keys() - asked:
         turns = postings.document_frequency(term)
         if turns not in nats:
@@ -115,6 +116,6 @@ def reentry_values(settings: ReentrySettings, mass: Vector) -> Vector:
         support[step:] += beside[:-step]
         support[:-step] += beside[step:]
     support /= np.float32(-settings.saturation_nats)
-    # Not expm1: numpy computes exp faster, and what a float cannot hold is no support.
+    # Not expm1: numpy's exp is faster, and support too small for 1 - exp is negligible.
     out: Vector = np.float32(settings.max_value) * (1 - np.exp(support, out=support))
     return out

@@ -1,7 +1,7 @@
-"""Episodes at query time: where does the question point, and how far does that topic reach?
+"""Values of turns at query time: which turns are relevant, and how far their topics extend.
 
     own(t)   = cos(q, x) + lexical · coverage(q, t)
-    near(t)  = max over windows W that hold t of  cos(q, Σ x) + lexical · coverage(q, W)
+    near(t)  = max over windows W that contain t of  cos(q, Σ x) + lexical · coverage(q, W)
     lexical  = lexical_weight · information(q) ^ information_power
     r(t)     = own(t) + window_weight · near(t)
     value(t) = max over turns a of  (r(a) / max r) ^ relevance_power · Π keep(g)   over the steps
@@ -16,9 +16,9 @@ instead:
                · exp(-words of the conversation from a to t / fade_words)
                · (1 + own_weight · own(t) / max own) / (1 + own_weight)
 
-A turn is worth what the question finds in it, or what it inherits from a turn nearby: less with
-every gap where the stream seems to turn to something else, and with every word in between. Edges
-follow from the boundary evidence, and nothing is cut in advance.
+The value of a turn comes from its own relevance or is inherited from a nearby turn. What is
+inherited shrinks at every gap where a new topic may begin, and with every word in between. The
+edges of a span therefore follow from the boundary evidence; nothing is cut in advance.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ import numpy.typing as npt
 from tsim.vectors import Vector
 
 Values: TypeAlias = npt.NDArray[np.float64]
-# A value that no budget will ever reach; its logarithm is finite.
+# A value too small to be chosen, whose logarithm is finite.
 LEAST = 1e-9
 
 
@@ -40,21 +40,21 @@ class SpanSettings:
 
     Attributes:
         window_turns: Turns in a window.
-        rarity_power: A term weighs its rarity to this power.
-        name_factor: A name weighs this many times more.
-        lexical_weight: Weight of coverage beside the cosine, for each nat of information in the
+        rarity_power: Exponent of a term's rarity in its weight.
+        name_factor: Factor applied to the weight of names.
+        lexical_weight: Weight of coverage relative to the cosine, per nat of information in the
             question's words.
-        information_power: Power of these nats; 0 to weigh the words of all questions alike.
+        information_power: Exponent of these nats; 0 weights the words of all questions equally.
         window_weight: Weight of the best window around a turn.
-        relevance_power: How much less a weaker turn is worth: the power of its share of the best.
-        fade_words: Words over which what a turn inherits falls to 1/e.
-        max_anchors: Turns from which others inherit where conversations are interleaved.
-        conversation_reach: Turns to either side among which a conversation is followed there.
-        membership_power: How much membership in the conversation counts there.
-        own_weight: How much a turn's own relevance adds to what it inherits there.
-        long_turn_words: Words from which a turn's length counts against it: more say no more.
+        relevance_power: Exponent of a turn's relevance relative to the best turn.
+        fade_words: Number of words over which an inherited value falls to 1/e.
+        max_anchors: Maximum number of turns from which others inherit in interleaved stretches.
+        conversation_reach: Turns on either side of an anchor that can inherit from it there.
+        membership_power: Exponent of the membership in the conversation there.
+        own_weight: Weight of a turn's own score in the value it inherits there.
+        long_turn_words: Length above which a turn's value is divided by its relative length.
         max_skipped_turns: Turns that may be missing inside a span.
-        budget: Tokens that a search returns where the caller gives no budget.
+        budget: Default token budget of a search.
     """
 
     window_turns: int
@@ -75,7 +75,13 @@ class SpanSettings:
 
 
 def relevance(settings: SpanSettings, own: Vector, windows: Vector) -> Vector:
-    """Returns r of each turn, from its own score and the scores of windows by their first turn."""
+    """Returns r of each turn.
+
+    Args:
+        settings: Constants.
+        own: The own score of each turn.
+        windows: The score of each window, by its first turn.
+    """
     near = np.full(len(own), -np.inf, dtype=np.float32)
     count = len(windows)
     for step in range(len(own) - count + 1):
@@ -86,11 +92,11 @@ def relevance(settings: SpanSettings, own: Vector, windows: Vector) -> Vector:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Paths:
-    """What is left of a value along the thread, whatever the question: sums of logarithms.
+    """The decay of values along the thread as cumulative logarithms; independent of the question.
 
     Attributes:
-        onward: From the first turn to each.
-        back: From the last turn to each, the last one first.
+        onward: From the first turn to each turn.
+        back: From the last turn to each turn, the last one first.
     """
 
     onward: Values
@@ -98,22 +104,22 @@ class Paths:
 
 
 def paths(settings: SpanSettings, confidences: Values, words: npt.NDArray[np.uint32]) -> Paths:
-    """Returns what is left of a value along a thread.
+    """Returns the decay of values along a thread.
 
     Args:
         settings: Constants.
-        confidences: Of a new topic at the gap before each turn.
-        words: Length of each turn.
+        confidences: Confidence of a new topic at the gap before each turn.
+        words: Length of each turn in words.
     """
     gaps = np.log1p(-np.clip(confidences, None, 1 - LEAST))
     fades = words / settings.fade_words
-    # Backwards, the gap crossed on the way to a turn is the one behind it.
+    # Backwards, the gap crossed to reach a turn is the one after it.
     behind = np.append(gaps[1:], 0.0) - fades
     return Paths(onward=np.cumsum(gaps - fades), back=np.cumsum(behind[::-1]))
 
 
 def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Values:
-    """Returns the value of each turn, from r of each and what is left along the thread."""
+    """Returns the value of each turn, from r of each turn and the decay along the thread."""
     best = max(float(relevant.max()), LEAST)
     start = settings.relevance_power * np.log(
         np.clip(relevant.astype(np.float64) / best, LEAST, None)
@@ -127,15 +133,15 @@ def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Value
 def inherited(
     settings: SpanSettings, share: Values, membership: Values, words: Values, own: Values
 ) -> Values:
-    """Returns the value of each turn around some anchors, along the anchor's conversation.
+    """Returns the values that turns around anchors inherit along the anchors' conversations.
 
     Args:
         settings: Constants.
-        share: r of each anchor over the best r.
-        membership: How likely each turn around an anchor belongs to its conversation, one row per
-            anchor.
+        share: r of each anchor divided by the best r.
+        membership: Probability that each turn around an anchor belongs to its conversation, one row
+            per anchor.
         words: The lengths of those turns.
-        own: Their own scores over the best one.
+        own: Their own scores divided by the best one.
     """
     reach = settings.conversation_reach
     said = membership * words
@@ -151,6 +157,6 @@ def inherited(
 
 
 def _carried(start: Values, along: Values) -> Values:
-    """Returns max over a <= t of start[a] + along[t] - along[a], in one sweep."""
+    """Returns max over a <= t of start[a] + along[t] - along[a], in one pass."""
     out: Values = along + np.maximum.accumulate(start - along)
     return out

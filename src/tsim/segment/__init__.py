@@ -1,4 +1,4 @@
-"""M1: cutting the turn stream into episodes as it flows, or weighing where it could be cut."""
+"""M1: cuts the stream of turns into episodes, or estimates where topics begin."""
 
 from tsim.segment.confidence import (
     AFTER,

@@ -1,13 +1,13 @@
-"""How likely a new topic begins at each gap between turns: evidence for edges, never a cut.
+"""The probability that a new topic begins at each gap between turns. Nothing is cut here.
 
     z(i) = bias - sides_weight · cos(x[i-2] + x[i-1], x[i] + x[i+1])
                 - drift_weight · cos(x[i-4] + … + x[i-1], x[i])
                 + user_after_user_weight · [a user speaks after a user]
     confidence(i) = 1 / (1 + exp(-z(i)))
 
-A gap settles one turn after it: until the turn behind it has arrived, the right side is x[i] alone.
-Everything is computed row by row, in a fixed order of additions, so that a gap has the same
-confidence to the last bit however the thread was fed.
+The confidence of gap i is final once turn i + 1 has been added; until then the right side is x[i]
+alone. Everything is computed row by row, in a fixed order of additions, so that confidences are
+bit-identical however the turns were added.
 """
 
 import math
@@ -18,20 +18,20 @@ import numpy.typing as npt
 
 from tsim.vectors import Vector, Vectors
 
-# Turns before and after a gap that its confidence looks at.
+# Turns before and after a gap that its confidence depends on.
 BEFORE, AFTER = 4, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceSettings:
-    """Constants of the formula, and the confidence at which episodes are shown as cut.
+    """Constants of the formula, and the confidence at which a turn begins an episode.
 
     Attributes:
-        bias: Log odds of a new topic where the turns around the gap have nothing in common.
-        sides_weight: How much the likeness of the two turns on either side speaks against it.
-        drift_weight: How much the likeness of the next turn with the last four speaks against it.
-        user_after_user_weight: How much it speaks for it that a user speaks after a user.
-        cut_confidence: Confidence from which a turn is said to begin an episode as it arrives.
+        bias: Log odds of a new topic if the turns around the gap have nothing in common.
+        sides_weight: Weight of the cosine of the two turns before and the two after the gap.
+        drift_weight: Weight of the cosine of the next turn and the last four.
+        user_after_user_weight: Added to the log odds if a user turn follows a user turn.
+        cut_confidence: Minimum confidence at which an arriving turn begins an episode.
     """
 
     bias: float
@@ -46,9 +46,9 @@ def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = 
 
     Args:
         settings: Constants.
-        vectors: Turns in order.
-        settled: Whether the turn behind each had arrived; False gives each gap as it looked when
-            its own turn came.
+        vectors: The vectors of turns, in order.
+        settled: Whether to use the turn after each row; False computes each gap as it was when its
+            own turn had just arrived.
     """
     near = _back(vectors, 2) + _back(vectors, 1)
     ahead = vectors + _back(vectors, -1) if settled else vectors
@@ -79,11 +79,11 @@ def confidences(
 def gap_confidences(
     settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = True
 ) -> list[float]:
-    """Returns how likely a new topic begins before each turn but the first, whoever speaks.
+    """Returns the confidence of the gap before each turn but the first, ignoring speakers.
 
     Args:
         settings: Constants.
-        vectors: All turns of a conversation, in order.
+        vectors: The vectors of all turns of a conversation, in order.
         settled: As in `log_odds`.
     """
     odds = log_odds(settings, vectors, settled=settled)[1:]
@@ -91,14 +91,14 @@ def gap_confidences(
 
 
 def cosines(left: Vectors, right: Vectors) -> Vector:
-    """Returns the cosine of each pair of rows; 0 where one of them is all zero."""
+    """Returns the cosine of each pair of rows; 0 if one of them is all zero."""
     lengths = np.sqrt(np.vecdot(left, left) * np.vecdot(right, right))
     out: Vector = np.vecdot(left, right) / np.where(lengths == 0, 1, lengths)
     return out
 
 
 def _back(vectors: Vectors, steps: int) -> Vectors:
-    """Moves rows down (up, if negative); zeros come in."""
+    """Shifts rows down (up, if negative), filling with zeros."""
     out = np.zeros_like(vectors)
     if steps > 0:
         out[steps:] = vectors[:-steps]

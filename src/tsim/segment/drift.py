@@ -1,11 +1,12 @@
-"""The paper's streaming rule: cut where the newest turn drifts from the recent ones.
+"""The paper's streaming rule: cuts where the newest turn differs from the recent ones.
 
     c = norm(mean of the last recent_turns turns still in the episode)
     s = cos(x, c) + user_after_model_bonus · [the previous speaker is the model, this one the user]
     cut before x  if  (s < min_similarity and L >= min_tokens) or L >= max_tokens
-                  and the episode holds at least min_turns turns
+                  and the episode has at least min_turns turns
 
-L is the length of the episode before x joins. Nothing looks ahead and no cut is ever revisited.
+L is the length of the episode before x joins, in tokens. The rule does not look ahead and never
+changes a cut.
 """
 
 from collections.abc import Iterable
@@ -21,13 +22,13 @@ from tsim.vectors import Vector, unit_vector
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DriftState:
-    """The open episode as far as the rule needs it.
+    """What the rule needs to know about the open episode.
 
     Attributes:
-        words: The words of its turns.
-        turns: How many there are.
-        role: Who spoke last.
-        recent: The vectors of the most recent ones.
+        words: Number of words in its turns.
+        turns: Number of turns.
+        role: The speaker of the last turn.
+        recent: The vectors of the most recent turns.
     """
 
     words: int = 0
@@ -41,12 +42,13 @@ class DriftRule:
     """The rule with its constants; the defaults are the paper's.
 
     Attributes:
-        min_similarity: A less similar turn begins a new episode, if the episode is long enough.
-        min_tokens: Length that an episode has before drift may end it.
-        max_tokens: Length at which an episode ends without drift.
-        recent_turns: Newest turns of the episode that the next one is compared with.
-        user_after_model_bonus: Added to the similarity of a user's turn after the model's.
-        min_turns: Turns that an episode has before anything may end it.
+        min_similarity: A turn with lower similarity begins a new episode, if the open one has at
+            least `min_tokens`.
+        min_tokens: Minimum length of an episode that ends because of low similarity.
+        max_tokens: Length at which an episode ends regardless of similarity.
+        recent_turns: Number of newest turns that the next one is compared with.
+        user_after_model_bonus: Added to the similarity of a user turn that follows a model turn.
+        min_turns: Minimum number of turns before an episode can end.
     """
 
     min_similarity: float = 0.70
@@ -64,7 +66,7 @@ class DriftRule:
         return state
 
     def advance(self, state: DriftState, turn: Arrival) -> Step[DriftState]:
-        """Decides whether a new episode begins with the next turn, and moves one turn on."""
+        """Decides whether the next turn begins an episode, and returns the state after it."""
         cut = not state.turns or self._ends(state, turn)
         return Step(cut=cut, state=self._joined(DriftState() if cut else state, turn))
 

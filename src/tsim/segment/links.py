@@ -1,17 +1,18 @@
-"""Who answers whom, where conversations run through each other.
+"""Reply links between turns, for stretches in which conversations are interleaved.
 
-In an ordinary stream the next turn mostly goes on with the last one. Where several conversations
-are interleaved it does not, and gaps tell nothing; but a turn still answers one earlier turn,
-mostly of another speaker, and is answered at most once. So stretches of the stream are asked
-whether neighbours are any more alike than turns further apart; where they are not, the links
-between turns are estimated:
+In an ordinary stream a turn mostly continues the previous one. Where several conversations are
+interleaved it does not, and gaps between adjacent turns carry no information. But a turn still
+replies to one earlier turn, mostly of another speaker, and gets at most one reply. Each stretch of
+the stream is therefore tested for whether adjacent turns are more similar than turns further apart;
+if they are not, the links between turns are estimated:
 
     weight(j, i) = exp(link_bias + turn_weight · (cos(x_j, x_i) - unrelated_cosine)
                        + lane_weight · cos(past lane of i, future lane of j)) · P(lag j - i)
 
-and their marginals under "each answers at most one and is answered at most once" come from belief
-propagation on that matching. A lane's vector gathers what is linked, three links deep; lanes and
-links are made anew from each other a few times. P(lag) is learned from the stretch itself.
+Their marginals, under the constraint that each turn replies to at most one turn and gets at most
+one reply, are computed by belief propagation on that matching. A lane is the chain of turns linked
+to a turn; its vector sums them up to three links away. Lanes and links are recomputed from each
+other a few times. P(lag) is estimated from the stretch itself.
 """
 
 import math
@@ -25,13 +26,13 @@ from tsim.vectors import Vectors
 
 Links: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
-# Lags at which turns of a plain stream have nothing more to do with each other.
+# Lags at which turns of an ordinary stream are no longer related.
 APART = range(8, 15)
-# Lags beyond which no conversation reaches, interleaved or not.
+# Lags longer than any conversation, interleaved or not.
 DISTANT = range(40, 61, 2)
-# Lag from which turns count as unrelated when lanes are compared.
+# Minimum lag at which turns count as unrelated when lanes are compared.
 UNRELATED_LAG = 60
-# Links that every lag is taken to have had before any is seen.
+# Pseudo-count of links at every lag.
 LAG_PRIOR = 0.5
 TINY = 1e-30
 
@@ -41,23 +42,24 @@ class LinkSettings:
     """Constants of the model.
 
     Attributes:
-        neighbour_margin: If neighbours are more alike than turns further apart by this much, the
-            stretch is a plain one.
-        reach_margin: If turns in reach of each other are more alike than distant ones by more than
-            this, there are links to be found.
-        max_lag: A turn answers one of so many turns before it.
-        link_bias: Log weight of a link between turns that have nothing to do with each other.
-        turn_weight: Weight of the likeness of two turns.
-        lane_weight: Weight of the likeness of what leads to one and what follows from the other.
-        unrelated_cosine: Cosine of turns that have nothing to do with each other.
-        lane_decay: What a lane's vector keeps of a turn for each link between.
+        neighbour_margin: If the mean cosine of adjacent turns exceeds that of turns further apart
+            by at least this, the stretch is not interleaved.
+        reach_margin: If the mean cosine of turns within `max_lag` exceeds that of distant turns by
+            more than this, there are links to find.
+        max_lag: A turn replies to one of this many turns before it.
+        link_bias: Log weight of a link between unrelated turns.
+        turn_weight: Weight of the cosine of two turns.
+        lane_weight: Weight of the cosine of the past lane of one turn and the future lane of the
+            other.
+        unrelated_cosine: Cosine of unrelated turns.
+        lane_decay: Factor applied to a turn in a lane's vector for each link in between.
         same_speaker_bias: Log weight added to a link between turns of the same speaker.
-        user_opens_bias: Log weight of a user's turn that answers none.
-        other_opens_bias: The same for anybody else's.
-        unanswered_bias: Log weight of a turn that is not answered.
-        lane_rounds: How often lanes and links are made from each other.
+        user_opens_bias: Log weight of a user turn that replies to none.
+        other_opens_bias: Log weight of any other turn that replies to none.
+        unanswered_bias: Log weight of a turn that gets no reply.
+        lane_rounds: How often lanes and links are recomputed from each other.
         propagation_sweeps: Sweeps of belief propagation.
-        lag_rounds: Rounds in which P(lag) is learned.
+        lag_rounds: Rounds in which P(lag) is estimated.
     """
 
     neighbour_margin: float
@@ -78,10 +80,10 @@ class LinkSettings:
 
 
 def interleaved(settings: LinkSettings, vectors: Vectors) -> bool:
-    """Tells whether conversations run through each other in a stretch.
+    """Returns whether conversations are interleaved in a stretch.
 
-    Neighbours are then hardly more alike than turns further apart, but turns in reach of each other
-    are still more alike than those that are not: otherwise there is nothing to follow.
+    They are if adjacent turns are hardly more similar than turns further apart, but turns within
+    `max_lag` are still more similar than distant ones. Otherwise there are no links to find.
     """
     if len(vectors) < 2 * DISTANT.stop:
         return False
@@ -92,7 +94,7 @@ def interleaved(settings: LinkSettings, vectors: Vectors) -> bool:
 
 
 def replies(settings: LinkSettings, vectors: Vectors, users: Flags) -> Links:
-    """Returns P[j, k - 1]: how likely turn j of a stretch answers the turn k before it."""
+    """Returns P[j, k - 1]: the probability that turn j of a stretch replies to turn j - k."""
     gram = (vectors @ vectors.T).astype(np.float64)
     possible = _possible(settings, users)
     opens = np.exp(np.where(users, settings.user_opens_bias, settings.other_opens_bias))
@@ -107,14 +109,14 @@ def replies(settings: LinkSettings, vectors: Vectors, users: Flags) -> Links:
 
 
 def membership(links: Links, reach: int) -> Links:
-    """Returns how likely each turn around some anchors belongs to the anchor's conversation.
+    """Returns how likely each turn around an anchor belongs to the anchor's conversation.
 
     Args:
-        links: One block for each anchor: P of the turns from `reach` before it to `reach` after.
-        reach: Turns to either side.
+        links: One block per anchor: P of the turns from `reach` before it to `reach` after it.
+        reach: Number of turns on either side.
 
     Returns:
-        One row for each anchor, from `reach` before it to `reach` after; 1 for itself.
+        One row per anchor, from `reach` before it to `reach` after it; 1 for the anchor itself.
     """
     anchors, _, lags = links.shape
     centre = reach + lags
@@ -126,7 +128,7 @@ def membership(links: Links, reach: int) -> Links:
         at = centre + far
         onward[:, at] = (links[:, reach + far] * onward[:, at - lags : at][:, ::-1]).sum(1)
         at = centre - far
-        # A turn before is a member if a member after it answers it.
+        # An earlier turn is a member if a later member replies to it.
         rows = np.minimum(reach - far + steps, 2 * reach)
         back[:, at] = (links[:, rows, steps - 1] * back[:, at + 1 : at + lags + 1]).sum(1)
     onward[:, :centre] = back[:, :centre]
@@ -134,7 +136,7 @@ def membership(links: Links, reach: int) -> Links:
 
 
 def _alike(vectors: Vectors, lags: range) -> float:
-    """Mean cosine of turns at some lags."""
+    """Returns the mean cosine of turns at the given lags."""
     means = [float(np.vecdot(vectors[lag:], vectors[:-lag]).mean()) for lag in lags]
     return sum(means) / len(means)
 
@@ -156,7 +158,7 @@ def _matched(
     opens: Links,
     lags: npt.NDArray[np.float64],
 ) -> Links:
-    """Marginals of the matching, by belief propagation between turns and those they answer."""
+    """Returns the marginals of the matching, computed by belief propagation."""
     weight = possible * np.exp(score + settings.link_bias) * lags
     count, width = weight.shape
     earlier = np.clip(np.arange(count)[:, None] - np.arange(1, width + 1), 0, None)
@@ -173,7 +175,7 @@ def _matched(
 
 
 def _lanes_alike(settings: LinkSettings, gram: Links, found: Links) -> Links:
-    """Cosine of what leads to each earlier turn and what follows from each later one."""
+    """Returns the cosine of each earlier turn's past lane and each later turn's future lane."""
     count, width = found.shape
     linked = np.zeros((count, count))
     for lag in range(1, min(width, count - 1) + 1):
@@ -199,7 +201,7 @@ def _band(square: Links, width: int) -> Links:
 
 
 def _possible(settings: LinkSettings, users: Flags) -> Links:
-    """A turn answers an earlier one, seldom one of the same speaker."""
+    """Returns the prior weight of each link: 0 before the stretch, low for the same speaker."""
     earlier = np.arange(len(users))[:, None] - np.arange(1, settings.max_lag + 1)
     same = users[np.clip(earlier, 0, None)] == users[:, None]
     return np.where(earlier < 0, 0, np.where(same, math.exp(settings.same_speaker_bias), 1))

@@ -1,4 +1,4 @@
-"""The seam between an engine that keeps episodes and a rule that cuts a stream into them."""
+"""The interface of segmenters: rules that cut a stream of turns into episodes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ State = TypeVar("State")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Arrival:
-    """A turn as a segmenter sees it: who speaks, how many words, and its vector."""
+    """The input of a segmenter: a turn's speaker, number of words, and vector."""
 
     role: str
     words: int
@@ -20,11 +20,11 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step(Generic[State]):
-    """What a turn did.
+    """The result of advancing by one turn.
 
     Attributes:
         cut: Whether the turn begins a new episode.
-        state: The state with the turn in it.
+        state: The state after the turn.
     """
 
     cut: bool
@@ -35,25 +35,25 @@ class Segmenter(Protocol[State]):
     """A rule that cuts a stream of turns into episodes as they arrive.
 
     A segmenter is a frozen dataclass of constants, which become part of a preset's fingerprint. It
-    keeps nothing itself: its state is a value that follows from the turns of the open episode, so
-    that it can be had again from a file.
+    has no mutable state: the state is a separate value computed from the turns of the open episode,
+    so that it can be restored from stored turns.
     """
 
     def resume(self, episode: Iterable[Arrival]) -> State:
         """Returns the state after the turns of the open episode.
 
-        Without any, the next turn begins an episode: the thread is new, or its newest episode was
-        forgotten.
+        If there are none, the next turn begins an episode: the thread is new, or its newest episode
+        was forgotten.
         """
         ...
 
     def advance(self, state: State, turn: Arrival) -> Step[State]:
-        """Decides whether a new episode begins with the next turn, and moves one turn on."""
+        """Decides whether the next turn begins an episode, and returns the state after it."""
         ...
 
 
 def cuts(segmenter: Segmenter[State], turns: Iterable[Arrival]) -> list[bool]:
-    """Tells for each turn of a thread, from its first on, whether an episode begins with it."""
+    """Returns for each turn of a thread, from the first, whether it begins an episode."""
     state = segmenter.resume(())
     out = []
     for turn in turns:

@@ -1,4 +1,4 @@
-"""Where threads are kept."""
+"""Stores: durable storage of threads."""
 
 from tsim.store.agreement import Accepted
 from tsim.store.current import CurrentReads

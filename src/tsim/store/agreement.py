@@ -1,29 +1,29 @@
-"""Whoever writes to a memory and the memory itself must mean the same model and preset."""
+"""Checks that a memory was written with the model and preset of the code that uses it."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
 
 from tsim.errors import MismatchError
 
-# Settings that a memory must have, each with the values that will do.
+# Settings that a memory must have, each with its accepted values.
 Accepted: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def differing(found: Mapping[str, str], accepted: Accepted) -> list[str]:
-    """Names the settings that are missing or have none of the accepted values."""
+    """Returns the names of settings that are missing or have none of the accepted values."""
     return [name for name, values in accepted.items() if found.get(name) not in values]
 
 
 def require(location: str, found: Mapping[str, str], accepted: Accepted) -> None:
-    """Refuses a memory whose settings changed while it was open.
+    """Raises an error if the settings of a memory changed while it was open.
 
     Args:
-        location: Where the memory is kept.
+        location: Location of the memory, for the message.
         found: Its settings.
-        accepted: What they must be.
+        accepted: The accepted settings.
 
     Raises:
-        MismatchError: They are others.
+        MismatchError: The settings differ.
     """
     if differing(found, accepted):
         raise MismatchError(

@@ -1,4 +1,4 @@
-"""What the façade asks of a store. `tsim.testing` has the suite that every store passes."""
+"""The interface of stores. `tsim.testing` has the test suite that every store must pass."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -8,7 +8,7 @@ from tsim.state import Changes, Counters, ThreadState
 from tsim.store.agreement import Accepted
 from tsim.types import Turn
 
-# A thread's whole content.
+# The whole content of a thread.
 Written: TypeAlias = tuple[Changes, Counters]
 
 
@@ -16,37 +16,37 @@ class Reader(Protocol):
     """Reads threads. Ids are between 0 and `tsim.state.MAX_ID`."""
 
     def settings(self) -> dict[str, str]:
-        """Returns what was noted about the memory as a whole."""
+        """Returns the settings of the memory."""
         ...
 
     def threads(self) -> list[str]:
-        """Names all threads, sorted."""
+        """Returns the names of all threads, sorted."""
         ...
 
     def version(self, thread: str) -> tuple[int, int]:
-        """Returns version and epoch of a thread; (0, 0) if there is none."""
+        """Returns the version and epoch of a thread, or (0, 0) if it does not exist."""
         ...
 
     def load(self, thread: str) -> ThreadState:
-        """Reads a thread; an unknown one is empty."""
+        """Reads a thread; an unknown thread is empty."""
         ...
 
     def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
-        """Reads what was added to a thread of the same epoch.
+        """Reads what was added to a thread within the same epoch.
 
         Args:
-            thread: Its name.
-            turn: The first turn id that is not known yet.
-            episode: The first episode id that is not known to be closed.
+            thread: The name of the thread.
+            turn: The first turn id that the caller does not have.
+            episode: The first episode id that the caller does not have as closed.
         """
         ...
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
-        """Reads the turns of some episodes; an unknown episode has none."""
+        """Reads the turns of the given episodes; an unknown episode has none."""
         ...
 
     def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
-        """Reads some turns, in order of their ids; unknown ids are left out."""
+        """Reads the given turns in order of their ids; unknown ids are skipped."""
         ...
 
     def open_turns(self, thread: str) -> list[Turn]:
@@ -54,33 +54,33 @@ class Reader(Protocol):
         ...
 
     def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
-        """Reads all turns in order, from an id on, each with its episode."""
+        """Reads all turns in order, from id `first`, each with its episode."""
         ...
 
 
 class Store(Reader, Protocol):
-    """Keeps threads durably; safe for several threads and processes at once.
+    """Stores threads durably; safe to use from several threads and processes at once.
 
-    Read directly, a store shows its newest state, each call for itself. `tsim.store.CurrentReads`
-    implements those reads for any store that has snapshots.
+    The read methods of a store return its latest state; two calls may see different states.
+    `tsim.store.CurrentReads` implements them for any store that has snapshots.
     """
 
     @property
     def location(self) -> str:
-        """Names the store in messages: a path or an address, without secrets."""
+        """The name of the store in messages: a path or an address, without secrets."""
         ...
 
     def snapshot(self) -> AbstractContextManager[Reader]:
-        """Lends a reader that sees one state of the memory, whatever is written meanwhile.
+        """Returns a reader of one state of the memory, unaffected by concurrent writes.
 
         The state is the one at the reader's first read or earlier, and includes everything
-        committed before the snapshot was taken. Writing does not wait for snapshots. The reader
-        is for one thread of execution, and of no use when the snapshot has ended.
+        committed before the snapshot was taken. Writers do not wait for snapshots. The reader
+        must be used from one thread, and not after the snapshot has ended.
         """
         ...
 
     def note(self, settings: Mapping[str, str]) -> None:
-        """Notes something about the memory as a whole, unless it is noted already."""
+        """Records settings of the memory; settings that exist keep their values."""
         ...
 
     def commit(
@@ -92,16 +92,17 @@ class Store(Reader, Protocol):
         expected: int,
         settings: Accepted,
     ) -> tuple[int, int] | None:
-        """Writes changes, durably and whole, if the thread still has the expected version.
+        """Writes changes durably and atomically, if the thread still has the expected version.
 
-        Removing something also notes, in the same transaction, that a scrub is due.
+        If anything is removed, the same transaction records that a scrub is due.
 
         Returns:
-            The new version and epoch, or None if somebody else was faster and nothing was written.
+            The new version and epoch, or None if another writer changed the thread first and
+            nothing was written.
 
         Raises:
-            InputError: The store cannot hold one of the texts.
-            MismatchError: The memory has other settings by now: it was rebuilt meanwhile.
+            InputError: The store cannot represent one of the texts.
+            MismatchError: The settings of the memory differ, because it has been rebuilt.
         """
         ...
 
@@ -109,8 +110,8 @@ class Store(Reader, Protocol):
         """Writes new threads, all or none.
 
         Raises:
-            InputError: One of them is there already.
-            MismatchError: The memory has other settings by now: it was rebuilt meanwhile.
+            InputError: One of them already exists.
+            MismatchError: The settings of the memory differ, because it has been rebuilt.
         """
         ...
 
@@ -121,19 +122,19 @@ class Store(Reader, Protocol):
         *,
         expected: Mapping[str, int],
     ) -> bool:
-        """Puts new contents in the place of all threads and settings, whole or not at all.
+        """Replaces all threads and settings atomically.
 
         Returns:
-            False, and nothing was written, if the threads no longer have the expected versions.
+            False if the threads no longer have the expected versions; nothing was written then.
         """
         ...
 
     def remove(self, thread: str) -> bool:
-        """Removes a thread and notes that a scrub is due; tells whether it was there."""
+        """Removes a thread and records that a scrub is due; returns whether it existed."""
         ...
 
     def scrub(self) -> bool:
-        """Makes sure that nothing removed can be read back from where the memory is kept.
+        """Erases removed content, so that it cannot be recovered from the storage.
 
         Returns:
             False if others are using the memory; the scrub stays due and is tried again later.
@@ -141,13 +142,13 @@ class Store(Reader, Protocol):
         ...
 
     def scrub_due(self) -> bool:
-        """Tells whether something removed may still be readable."""
+        """Returns whether removed content may still be recoverable."""
         ...
 
     def check(self) -> list[str]:
-        """Looks for damage in the storage itself; returns what it found."""
+        """Checks the storage for damage; returns the problems found."""
         ...
 
     def close(self) -> None:
-        """Lets go of what the store holds open."""
+        """Releases the store's resources."""
         ...

@@ -1,4 +1,4 @@
-"""What other stores need to prove that they can take the default one's place."""
+"""Test suites for implementations of `tsim` interfaces."""
 
 from tsim.testing.store import StoreConformance
 

@@ -1,4 +1,4 @@
-"""Small changes of a thread for the suite of stores."""
+"""Small sample changes for the store test suite."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from tsim.vectors import Vector
 
 
 def vector(number: int) -> Vector:
-    """Returns a vector that belongs to a number."""
+    """Returns a vector made from a number."""
     return np.array([number, 1, 1 / 3], dtype=np.float32)
 
 
@@ -19,7 +19,7 @@ def turn(number: int, episode: int = 0) -> TurnRow:
 
 
 def cluster(number: int, *members: int) -> ClusterRow:
-    """Returns a cluster of some episodes."""
+    """Returns a cluster of the given episodes."""
     total = np.array([number, 1 / 3, 2], dtype=np.float64)
     return ClusterRow(id=number, members=members, total=total, vector=vector(number))
 

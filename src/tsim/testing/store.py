@@ -1,4 +1,4 @@
-"""The suite every store passes. Subclass it in a test module and implement `open_store`.
+"""The test suite for stores. Subclass it in a test module and implement `open_store`.
 
 class TestMyStore(StoreConformance):
     def open_store(self, path):
@@ -21,45 +21,46 @@ from tsim.types import Turn
 
 
 class StoreConformance:
-    """What a store promises, each promise with its tests.
+    """The guarantees of a store, each with its tests.
 
-    **Durability.** What was acknowledged is there after closing and opening again, to the last bit:
+    **Durability.** Committed data is read back bit for bit after closing and reopening the store:
     texts in any script, times, vectors, sums (`test_what_is_written_…`, `test_long_texts_…`,
-    `test_the_highest_ids_…`). Characters that only some stores can hold, such as NUL, are not
-    asked for; a store that cannot hold a text raises `InputError` and writes nothing.
+    `test_the_highest_ids_…`). Characters that only some stores support, such as NUL, are not
+    tested; a store that cannot represent a text raises `InputError` and writes nothing.
 
-    **Reading your writes.** A read sees everything that was committed before, through this opening
-    or another one (`test_a_read_sees_…`). What is not there reads as nothing, and reading creates
-    nothing (`test_an_unknown_thread_…`, `test_many_ids_…`).
+    **Read your writes.** A read sees everything committed before it, through the same instance or
+    another one (`test_a_read_sees_…`). Reading unknown threads, episodes or turns returns nothing
+    and creates nothing (`test_an_unknown_thread_…`, `test_many_ids_…`).
 
-    **Versions and epochs.** A thread's version changes with every write and is never given twice;
-    of two writers who saw the same version, one succeeds. The epoch changes when something was
-    removed, so that a reader knows whether additions suffice (`test_only_the_expected_version_…`,
-    `test_of_racing_writers_…`, `test_additions_…`, `test_removal_…`, `test_a_thread_made_again_…`).
+    **Versions and epochs.** A thread's version changes with every write and is never reused; of
+    two writers that saw the same version, one succeeds. The epoch changes when something is
+    removed, so that a reader knows whether it can load only what was added
+    (`test_only_the_expected_version_…`, `test_of_racing_writers_…`, `test_additions_…`,
+    `test_removal_…`, `test_a_thread_made_again_…`).
 
-    **All or nothing.** A write that is refused or fails leaves no part of itself
-    (`test_new_threads_…`, `test_all_threads_are_replaced_…`).
+    **Atomicity.** A write that is rejected or fails leaves nothing behind (`test_new_threads_…`,
+    `test_all_threads_are_replaced_…`).
 
-    **Snapshots.** A snapshot shows one state, whoever writes meanwhile, and no writer waits for it
-    (`test_a_snapshot_…`).
+    **Snapshots.** A snapshot shows one state regardless of concurrent writes, and writers do not
+    wait for it (`test_a_snapshot_…`).
 
-    **Scrubbing.** From the removal of something until a scrub has succeeded, a scrub is due
-    (`test_a_scrub_…`, `test_a_sound_store_…`).
+    **Scrubbing.** After a removal, a scrub is due until one has succeeded (`test_a_scrub_…`,
+    `test_a_sound_store_…`).
 
-    **Settings.** They are noted once; whoever expects other settings cannot write
+    **Settings.** They are recorded once; a writer that expects other settings is rejected
     (`test_settings_…`, `test_a_writer_for_other_settings_…`).
 
-    **Isolation.** Threads have nothing in common but the store (`test_threads_are_apart`).
+    **Isolation.** Threads do not affect each other (`test_threads_are_apart`).
 
-    **A name.** Messages can say which store they speak of (`test_a_store_names_itself`).
+    **Location.** Messages name the store (`test_a_store_names_itself`).
     """
 
     @abstractmethod
     def open_store(self, path: Path) -> Store:
-        """Opens the store that belongs to this directory, as a second process would."""
+        """Opens the store in this directory. Called again to open the same store twice."""
 
     def test_an_unknown_thread_is_empty(self, tmp_path: Path) -> None:
-        """Nothing is created by looking."""
+        """Reading creates nothing."""
         with closing(self.open_store(tmp_path)) as store:
             assert store.version("a") == (0, 0)
             for state in (store.load("a"), store.load_since("a", turn=5, episode=1)):
@@ -96,7 +97,7 @@ class StoreConformance:
             assert [*store.all_turns("a", 1)] == [(r.episode, r.turn) for r in FIRST.turns[1:]]
 
     def test_long_texts_and_missing_times_are_kept(self, tmp_path: Path) -> None:
-        """A turn may be a document, and nobody knows when it was said."""
+        """A turn may be as long as a document, and its time may be unknown."""
         said = Turn(id=0, role="наблюдатель", text="é\n" * 500_000, at=None)
         row = TurnRow(turn=said, episode=0, vector=vector(0))
         changes = Changes(turns=(row,), episodes=(EpisodeRow(id=0, vector=None),))
@@ -106,7 +107,7 @@ class StoreConformance:
             assert store.turns("a", [0]) == [said]
 
     def test_the_highest_ids_stay_in_their_thread(self, tmp_path: Path) -> None:
-        """Ids go up to the limit that the engine states."""
+        """Ids up to `MAX_ID` are supported."""
         changes = Changes(
             turns=(turn(MAX_ID, MAX_ID),), episodes=(EpisodeRow(id=MAX_ID, vector=None),)
         )
@@ -121,7 +122,7 @@ class StoreConformance:
             assert store.load("b").turn_ids == [0, 1, 2]
 
     def test_many_ids_are_read_at_once_and_unknown_ones_left_out(self, tmp_path: Path) -> None:
-        """However many are asked for, in whatever order."""
+        """Any number of ids can be requested, in any order."""
         count = 1300
         changes = Changes(
             turns=tuple(turn(n, n) for n in range(count)),
@@ -138,7 +139,7 @@ class StoreConformance:
             assert found[count + 5] == []
 
     def test_a_read_sees_what_was_committed_before(self, tmp_path: Path) -> None:
-        """Through whichever opening it was written."""
+        """Whether it was written through the same instance or another one."""
         with (
             closing(self.open_store(tmp_path)) as one,
             closing(self.open_store(tmp_path)) as two,
@@ -155,7 +156,7 @@ class StoreConformance:
                 assert [turn.id for turn in store.open_turns("a")] == [4]
 
     def test_only_the_expected_version_can_be_followed(self, tmp_path: Path) -> None:
-        """Of two writers who saw the same state, the second writes nothing."""
+        """Of two writers that saw the same state, the second writes nothing."""
         with (
             closing(self.open_store(tmp_path)) as one,
             closing(self.open_store(tmp_path)) as two,
@@ -167,7 +168,7 @@ class StoreConformance:
             assert two.load("a").turn_ids == [0, 1, 2, 3, 4]
 
     def test_of_racing_writers_one_succeeds(self, tmp_path: Path) -> None:
-        """From several threads of one process, through one opening or two."""
+        """From several threads of one process, through one instance or two."""
         with (
             closing(self.open_store(tmp_path)) as one,
             closing(self.open_store(tmp_path)) as two,
@@ -182,7 +183,7 @@ class StoreConformance:
             assert one.load("a").turn_ids == [0, 1, 2]
 
     def test_additions_can_be_read_alone_and_keep_the_epoch(self, tmp_path: Path) -> None:
-        """A reader that knows the beginning need not read it again."""
+        """A reader that has the earlier turns need not read them again."""
         with closing(self.open_store(tmp_path)) as store:
             first, second = _both(store)
             assert second[0] != first[0]
@@ -195,7 +196,7 @@ class StoreConformance:
             assert [t.id for t in state.open_turns] == [4]
 
     def test_removal_changes_the_epoch_and_keeps_other_ids(self, tmp_path: Path) -> None:
-        """A reader that knows the beginning must read it again."""
+        """A reader that has the earlier turns must read them again."""
         with closing(self.open_store(tmp_path)) as store:
             _, second = _both(store)
             third = store.commit("a", REMOVAL, LATER, expected=second[0], settings={})
@@ -219,7 +220,7 @@ class StoreConformance:
             assert old[1] != new[1]
 
     def test_threads_are_apart(self, tmp_path: Path) -> None:
-        """Same ids in different threads never meet; a removed thread takes nothing else along."""
+        """Equal ids in different threads do not collide; removing a thread affects no other."""
         with closing(self.open_store(tmp_path)) as store:
             for name in ("b", "a", "A", "ä"):
                 assert store.commit(name, FIRST, COUNTERS, expected=0, settings={})
@@ -234,7 +235,7 @@ class StoreConformance:
                 assert [c.members for c in store.load(name).clusters] == [(0,)]
 
     def test_settings_are_noted_once(self, tmp_path: Path) -> None:
-        """Two processes that create a memory at once agree on the first one's settings."""
+        """If two processes create a memory at once, both use the settings of the first."""
         with (
             closing(self.open_store(tmp_path)) as one,
             closing(self.open_store(tmp_path)) as two,
@@ -244,7 +245,7 @@ class StoreConformance:
             assert one.settings() == two.settings() == {"model": "x", "preset": "p"}
 
     def test_a_writer_for_other_settings_is_refused(self, tmp_path: Path) -> None:
-        """Whoever still has the old model in hand cannot write into a rebuilt memory."""
+        """A writer that still uses the old model cannot write to a rebuilt memory."""
         with closing(self.open_store(tmp_path)) as store:
             store.note({"model": "x"})
             either = {"model": ("w", "x")}
@@ -259,7 +260,7 @@ class StoreConformance:
             assert store.threads() == ["a"]
 
     def test_new_threads_come_all_or_none(self, tmp_path: Path) -> None:
-        """One that is there already stops the others."""
+        """If one of them exists already, none is written."""
         with closing(self.open_store(tmp_path)) as store:
             store.add_threads({"a": (FIRST, COUNTERS)}, settings={})
             with _refused(InputError):
@@ -268,7 +269,7 @@ class StoreConformance:
             assert store.load("c").turn_ids == []
 
     def test_all_threads_are_replaced_or_none(self, tmp_path: Path) -> None:
-        """A thread that changed, came or went meanwhile stops the replacement."""
+        """If a thread was changed, added or removed meanwhile, nothing is replaced."""
         with closing(self.open_store(tmp_path)) as store:
             store.note({"model": "x", "preset": "p"})
             old = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
@@ -285,7 +286,7 @@ class StoreConformance:
             assert new[1] != old[1]
 
     def test_a_snapshot_does_not_see_what_others_write(self, tmp_path: Path) -> None:
-        """A reader that takes its time gets one state."""
+        """A slow reader sees one state."""
         with (
             closing(self.open_store(tmp_path)) as one,
             closing(self.open_store(tmp_path)) as two,
@@ -304,7 +305,7 @@ class StoreConformance:
     def test_a_snapshot_neither_hinders_nor_sees_the_stores_own_writes(
         self, tmp_path: Path
     ) -> None:
-        """The store itself goes on, and its direct reads show the newest state."""
+        """The store can still write, and its own reads show the latest state."""
         with closing(self.open_store(tmp_path)) as store:
             first = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
             assert first
@@ -320,7 +321,7 @@ class StoreConformance:
                 assert store.threads() == []
 
     def test_a_scrub_is_due_after_a_removal_until_it_succeeds(self, tmp_path: Path) -> None:
-        """Readers can delay a scrub; it is not forgotten meanwhile."""
+        """A scrub stays due, for every instance, until it has succeeded."""
         with (
             closing(self.open_store(tmp_path)) as one,
             closing(self.open_store(tmp_path)) as two,
@@ -338,7 +339,7 @@ class StoreConformance:
             assert not one.scrub_due()
 
     def test_a_sound_store_has_nothing_to_report(self, tmp_path: Path) -> None:
-        """Checking and scrubbing leave contents alone."""
+        """Checking and scrubbing do not change the contents."""
         with closing(self.open_store(tmp_path)) as store:
             assert store.commit("a", FIRST, COUNTERS, expected=0, settings={})
             store.scrub()
@@ -346,7 +347,7 @@ class StoreConformance:
             assert store.load("a").turn_ids == [0, 1, 2]
 
     def test_a_store_names_itself(self, tmp_path: Path) -> None:
-        """Messages about a memory say where it is."""
+        """Error messages contain the location of the store."""
         with closing(self.open_store(tmp_path)) as store:
             assert store.location
             store.add_threads({"a": (FIRST, COUNTERS)}, settings={})
@@ -372,4 +373,4 @@ def _refused(kind: type[Exception], *, naming: str = "") -> Iterator[None]:
     except kind as error:
         assert naming in str(error)
     else:
-        raise AssertionError(f"expected {kind.__name__}, but the store went on")
+        raise AssertionError(f"expected {kind.__name__}, but the store raised nothing")

@@ -1,4 +1,4 @@
-"""M2: what an episode looks like to the indices."""
+"""M2: the summary and cluster views of episodes."""
 
 from tsim.views.clusters import Clusters, ClusterSettings, describe
 from tsim.views.summary import SummarySettings, summarise

@@ -1,9 +1,10 @@
-"""The cluster view: episodes gathered by topic, online, as they close.
+"""The cluster view: episodes are clustered by topic online, as they close.
 
 A closed episode joins every cluster whose centroid is close enough (threshold) and nearly as close
-as the best one (margin), or founds its own. A centroid is the mean of its members' summary vectors;
-it assigns and merges and is never searched. What is searched is the vector of a description made of
-the most recent members' summaries, which the caller embeds for the clusters in `changed`.
+as the best one (margin); if there is none, it starts a new cluster. A centroid is the mean of its
+members' summary vectors. Centroids are used to assign and merge, not to search. A search uses the
+vector of a description, made of the most recent members' summaries, which the caller embeds for the
+clusters in `changed`.
 """
 
 from bisect import bisect_left, insort
@@ -21,11 +22,11 @@ class ClusterSettings:
     """Constants of assignment, merging and description.
 
     Attributes:
-        threshold: Least cosine with a centroid to join its cluster.
-        margin: How much farther than the best cluster another may be to be joined as well. Two
-            clusters merge when their centroids' cosine reaches 1 - margin.
-        recent: Members whose summaries make the description, newest first.
-        characters: Length of the description; shared equally by those members.
+        threshold: Minimum cosine with a centroid to join its cluster.
+        margin: A cluster is joined if its cosine is at most this much below that of the best
+            cluster. Two clusters merge when their centroids' cosine reaches 1 - margin.
+        recent: Number of members whose summaries make up the description, newest first.
+        characters: Length of the description, divided equally among those members.
     """
 
     threshold: float = 0.42
@@ -35,7 +36,7 @@ class ClusterSettings:
 
 
 class Clusters:
-    """The clusters of a thread and what changed since `settle` was last called."""
+    """The clusters of a thread, and the changes since `settle` was last called."""
 
     def __init__(
         self, settings: ClusterSettings, dimension: int, vector_of: Callable[[int], Vector]
@@ -54,7 +55,7 @@ class Clusters:
         self.rewritten: set[int] = set()
         self.joined: list[tuple[int, int]] = []
         self._vector_of = vector_of
-        self._ids: list[int] = []  # ascending; the place of an id is its row in the centroids
+        self._ids: list[int] = []  # ascending; the position of an id is its row in the centroids
         self._centroids = DenseIndex(dimension)
         self._described = DenseIndex(dimension)  # in the same order
         self._members: dict[int, list[int]] = {}
@@ -82,7 +83,7 @@ class Clusters:
         return self._of.get(episode, ())
 
     def put(self, cluster: int, members: Sequence[int], total: Sum) -> None:
-        """Sets a cluster as it was stored."""
+        """Sets the content of a stored or changed cluster."""
         if cluster in self._members:
             for episode in self._members[cluster]:
                 self._of[episode].remove(cluster)
@@ -99,7 +100,7 @@ class Clusters:
             insort(self._of.setdefault(episode, []), cluster)
 
     def join(self, episode: int) -> None:
-        """Puts a closed episode into its clusters and merges what has become one topic."""
+        """Adds a closed episode to its clusters, and merges clusters that became similar."""
         vector = self._vector_of(episode)
         joined = self._nearest(vector)
         if not joined:
@@ -118,7 +119,7 @@ class Clusters:
             self._merge(cluster)
 
     def remake(self, episodes: Sequence[int], gone: Sequence[int]) -> None:
-        """Makes the clusters of changed episodes anew and takes removed episodes out of theirs."""
+        """Recomputes the clusters of changed episodes, and drops removed episodes from theirs."""
         touched = sorted({cluster for e in (*episodes, *gone) for cluster in self.of(e)})
         for cluster in touched:
             left = [member for member in self._members[cluster] if member not in gone]
@@ -141,7 +142,7 @@ class Clusters:
         self.removed.add(cluster)
 
     def set_description(self, cluster: int, vector: Vector) -> None:
-        """Sets the vector that searches find a cluster by."""
+        """Sets the description vector of a cluster, which is used by searches."""
         self._described.replace(self._place(cluster), vector)
 
     def search(self, query: Vector, count: int) -> list[tuple[int, float]]:
@@ -150,7 +151,7 @@ class Clusters:
         return [(self._ids[place], float(scores[place])) for place in best(scores, count)]
 
     def settle(self) -> None:
-        """Forgets what changed: it has been stored."""
+        """Clears the recorded changes; called after they have been stored."""
         self.changed.clear()
         self.removed.clear()
         self.rewritten.clear()
@@ -163,7 +164,7 @@ class Clusters:
         self.rewritten.add(cluster)
 
     def _unjoin(self, cluster: int) -> None:
-        """Takes back what was noted of a cluster's new members: all of them are written anew."""
+        """Discards the recorded new members of a cluster, since all members are rewritten."""
         self.rewritten.discard(cluster)
         self.joined = [pair for pair in self.joined if pair[0] != cluster]
 
@@ -178,7 +179,7 @@ class Clusters:
         return [self._ids[place] for place in np.flatnonzero(near >= floor)]
 
     def _merge(self, cluster: int) -> None:
-        """Merges a changed cluster with the closest one for as long as they point the same way."""
+        """Merges a changed cluster with the closest one, as long as they are close enough."""
         while cluster in self._members and len(self._ids) > 1:
             place = self._place(cluster)
             near = self._centroids.scores(self._centroids[place])

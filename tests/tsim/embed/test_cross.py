@@ -76,7 +76,7 @@ def test_a_shipped_onnx_file_is_fed_ids_mask_and_types(directory, tmp_path):
 
 def test_what_is_no_reranker_is_refused(directory, tmp_path):
     several = write_tiny_cross_encoder(tmp_path / "several", labels=3)
-    with pytest.raises(ModelError, match="3 numbers a pair, expected one"):
+    with pytest.raises(ModelError, match="3 numbers per pair, expected one"):
         CrossEncoder(several, graphs=tmp_path / "graphs")
     with pytest.raises(ModelError, match="not a directory"):
         CrossEncoder(tmp_path / "absent", graphs=tmp_path / "graphs")

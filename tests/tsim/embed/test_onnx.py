@@ -181,11 +181,14 @@ def test_a_shipped_onnx_file_is_used_where_there_are_no_safetensors(tiny, tmp_pa
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda d: (d / "model.safetensors").unlink(), "holds none of model.safetensors"),
+        (lambda d: (d / "model.safetensors").unlink(), "contains none of model.safetensors"),
         (lambda d: (d / "tokenizer.json").unlink(), "tokenizer.json is missing"),
         (lambda d: (d / "config.json").write_text("{"), "not JSON"),
         (lambda d: (d / "config.json").write_text('{"model_type": "roberta"}'), "'roberta'"),
-        (lambda d: (d / "1_Pooling" / "config.json").write_text("{}"), "neither mean nor CLS"),
+        (
+            lambda d: (d / "1_Pooling" / "config.json").write_text("{}"),
+            "must enable exactly one of mean and CLS",
+        ),
     ],
 )
 def test_a_broken_model_directory_says_what_is_wrong(tmp_path, damage, message):

@@ -82,10 +82,13 @@ def test_a_server_that_is_down_is_an_error_after_the_retries(waits):
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (b"<html>", "something else than embeddings"),
+        (b"<html>", "did not return embeddings"),
         ({"data": []}, "0 vectors for 1 texts"),
         ({"data": [{"index": 3, "embedding": [1.0]}]}, "1 vectors for 1 texts"),
-        (b'{"data": [{"index": 0, "embedding": [NaN, 1]}]}', "else than embeddings|not finite"),
+        (
+            b'{"data": [{"index": 0, "embedding": [NaN, 1]}]}',
+            "did not return embeddings|not finite",
+        ),
         ({"data": [{"index": 0, "embedding": [0.0, 0.0]}]}, "zero or not finite"),
     ],
 )

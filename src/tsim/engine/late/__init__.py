@@ -1,4 +1,4 @@
-"""Late episodes: nothing is cut at ingest; every span competes when a question comes."""
+"""Late episodes: nothing is cut when turns are added; spans are chosen at query time."""
 
 from tsim.engine.late.engine import LateEngine, LateSettings
 

@@ -1,11 +1,12 @@
 """Late episodes on one thread: add, search, forget.
 
-A turn is embedded once and nothing else is. What else a search needs (`index.py`) follows from
-turns and vectors and is brought up to date at the first search after they came. The `episode` of a
-turn is the cut as it looked when the turn arrived: for receipts and lists; ranking does not use it.
+Only turns are embedded, each once. The other data that a search needs (`index.py`) is computed from
+turns and vectors, and updated at the first search after turns were added. The `episode` of a turn
+is assigned when the turn arrives; it is used in receipts and listings, not for ranking.
 
-A search scores every turn (`relevance.py`), works out what each is worth for what it says or
-inherits (`following.py`), packs the most valuable ones and says why (`explaining.py`).
+A search scores every turn (`relevance.py`), computes the value of each turn from its own score and
+from what it inherits (`following.py`), packs the most valuable turns and explains why each span was
+chosen (`explaining.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from tsim.state import Changes, EpisodeRow, ThreadState, TurnRow
 from tsim.types import USER_ROLE, Forgotten, Hit, NewTurn, Receipt, Turn
 from tsim.vectors import Vectors, best
 
-# Windows that a view is said to lead to.
+# Windows per view that `views` reports.
 SHOWN = 12
 
 
@@ -41,7 +42,7 @@ class LateSettings:
 
     @property
     def budget(self) -> int | None:
-        """Tokens that a search may return where the caller gives no budget."""
+        """Default token budget of a search."""
         return self.span.budget
 
     @property
@@ -54,12 +55,12 @@ class LateSettings:
         return LateEngine(self, dimension, state)
 
     def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Puts hits in the order of a prompt: as they were said."""
+        """Sorts hits into the order used in a prompt: chronological."""
         return sorted(hits, key=lambda hit: [turn.id for turn in hit.turns])
 
 
 class LateEngine(Numbered):
-    """A thread as turns, words and boundary evidence."""
+    """A thread indexed by vectors, words and boundary evidence."""
 
     def __init__(self, settings: LateSettings, dimension: int, state: ThreadState) -> None:
         """Loads a thread."""
@@ -77,12 +78,12 @@ class LateEngine(Numbered):
 
     @property
     def known(self) -> tuple[int, int]:
-        """The first turn and the first episode that this state does not hold."""
+        """The first turn id and the first episode id that this state does not have."""
         turn = self._turn_ids[-1] + 1 if self._turn_ids else 0
         return turn, self._turn_episodes[-1] + 1 if self._turn_episodes else 0
 
     def catch_up(self, state: ThreadState) -> None:
-        """Takes in what others have added since this state was loaded."""
+        """Adds what other writers have stored since this state was loaded."""
         self._counters = state.counters
         self._turn_ids += state.turn_ids
         self._turn_episodes += state.turn_episodes
@@ -92,7 +93,7 @@ class LateEngine(Numbered):
     def grow(
         self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
     ) -> tuple[Changes, list[Receipt]]:
-        """Adds turns, and looks where a new topic seems to begin."""
+        """Adds turns, and begins an episode where a new topic seems to begin."""
         rows: list[TurnRow] = []
         receipts: list[Receipt] = []
         begun: list[EpisodeRow] = []
@@ -117,7 +118,7 @@ class LateEngine(Numbered):
         return Changes(turns=tuple(rows), episodes=tuple(begun)), receipts
 
     def search(self, query: Query, host: Host) -> list[Found]:
-        """Finds where the question points and packs what belongs there."""
+        """Scores all turns and packs the most valuable ones into spans."""
         self._bring_up_to_date(host)
         if not self._turn_ids:
             return []
@@ -141,7 +142,7 @@ class LateEngine(Numbered):
         return sorted(found, key=lambda one: (-one.score, one.turns))[: query.count]
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
-        """Tells which turns meaning alone and words alone lead to."""
+        """Returns the turns found by vectors alone and by words alone."""
         self._bring_up_to_date(host)
         if not self._turn_ids:
             return {}
@@ -161,7 +162,7 @@ class LateEngine(Numbered):
         }
 
     def beginnings(self, threshold: float, host: Host) -> list[int]:
-        """Returns the turns that begin an episode, at a threshold of confidence."""
+        """Returns the turns that begin an episode, at a given confidence threshold."""
         self._bring_up_to_date(host)
         return [
             turn
@@ -170,7 +171,7 @@ class LateEngine(Numbered):
         ]
 
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
-        """Removes turns; nothing else was made of them."""
+        """Removes turns; no other stored data is derived from them."""
         gone = {*turns}
         owner = dict(zip(self._turn_ids, self._turn_episodes, strict=True))
         left = {owner[turn] for turn in owner if turn not in gone}
@@ -184,7 +185,7 @@ class LateEngine(Numbered):
         )
 
     def _begins(self, role: str, odds: float) -> bool:
-        """Tells whether a new topic seems to begin with the newest turn."""
+        """Returns whether a new topic seems to begin with the newest turn."""
         if self._turn_episodes[-1:] != [self._counters.episode - 1]:
             return True  # the first turn, or the newest episode was forgotten
         after_user = role == USER_ROLE == self._last_role
@@ -192,17 +193,17 @@ class LateEngine(Numbered):
         return confidence(settings, odds, user_after_user=after_user) >= settings.cut_confidence
 
     def _bring_up_to_date(self, host: Host) -> None:
-        """Reads what was added since the last search."""
+        """Indexes the turns added since the last search."""
         if self.index.unread < len(self._turn_ids):
             self.index.read_all(host.since(self._turn_ids[self.index.unread]))
         self.index.settle()
 
     def _choose(self, asked: Asked, worth: Values, budget: int) -> list[int]:
-        """Returns the places of the turns that are worth so many words."""
+        """Returns the places of the turns chosen for a budget in words."""
         settings, words = self.settings.span, self.index.lengths
         best_turn = int(asked.relevant.argmax())
         if words[best_turn] + HEADING > budget:
-            return [best_turn]  # too long even alone: whoever asked cuts it down
+            return [best_turn]  # too long even alone: the caller truncates it
         return pack(
             worth,
             words,
@@ -213,7 +214,7 @@ class LateEngine(Numbered):
         )
 
     def _after_forgotten(self) -> frozenset[int]:
-        """The places before which turns were forgotten."""
+        """Returns the places of turns directly after forgotten ones."""
         if not self._turn_ids or self._turn_ids[-1] - self._turn_ids[0] + 1 == len(self._turn_ids):
             return frozenset()
         ids = np.array(self._turn_ids)

@@ -1,4 +1,4 @@
-"""Explaining: what each chosen span grew from, which words it holds and where its topic ends."""
+"""Explanations: the anchor of each span, the words it contains and where its topic ends."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,18 +24,19 @@ def explain(
     ids: Sequence[int],
     episodes: Sequence[int],
 ) -> list[Found]:
-    """Says what each span is and why it was chosen.
+    """Explains why each span was chosen.
 
     Args:
         index: The thread.
-        asked: The question against every turn.
+        asked: The scores of every turn for the question.
         worth: The value of every turn.
         spans: The places of each span, ascending.
         ids: The id of the turn at each place.
         episodes: The episode of the turn at each place.
 
     Returns:
-        A span for each, in the same order, with the value of its most relevant turn as its score.
+        The spans with explanations, in the same order. The score of a span is the value of its most
+        relevant turn.
     """
     tops = [span[int(asked.relevant[list(span)].argmax())] for span in spans]
     resumed = asked.resumed
@@ -64,10 +65,10 @@ def explain(
 
 
 def _shared(resumed: Resumed, postings: Postings, tops: Sequence[int]) -> dict[int, Weighted]:
-    """The clues that raised some turns: those in them and in the turns beside them.
+    """Finds the clues that raised the relevance of turns, in them and in adjacent turns.
 
     Returns:
-        For each turn that was raised, its clues with what they tell, most first.
+        For each raised turn, its clues with their weights, heaviest first.
     """
     raised = [top for top in tops if resumed.places[top]]
     near = {place for top in raised for place in range(top - BESIDE, top + BESIDE + 1)}
@@ -84,7 +85,7 @@ def _shared(resumed: Resumed, postings: Postings, tops: Sequence[int]) -> dict[i
 
 
 def _heaviest(postings: Postings, weights: Mapping[str, float], span: Sequence[int]) -> Weighted:
-    """The question's words that occur in a span, with their share of the weight."""
+    """Returns the question's words that occur in a span, with their share of the weight."""
     found = ((term, postings.term_coverage(term, weights[term], span)) for term in weights)
     return _by_weight(one for one in found if one[1])
 

@@ -1,7 +1,7 @@
-"""Following: what every turn is worth, for what the question finds in it or for what it inherits.
+"""The value of every turn, from its own relevance or inherited from relevant turns.
 
-Along the stream a turn inherits from the turns around it; in interleaved stretches, where the
-neighbours are strangers, from the turns of its own conversation.
+Normally a turn inherits from the turns around it in the stream. In interleaved stretches, where
+adjacent turns are unrelated, it inherits from the turns of its own conversation.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from tsim.engine.late.relevance import TINY, Asked
 from tsim.rank import SpanSettings, Values, inherited, turn_values
 from tsim.vectors import best
 
-# The share of its value that a turn of an interleaved stretch keeps unless some anchor's
-# conversation reaches it.
+# The share of its value that a turn of an interleaved stretch keeps if it belongs to no anchor's
+# conversation.
 STRAY = 1e-3
 
 
@@ -22,7 +22,7 @@ def follow(settings: SpanSettings, index: ThreadIndex, asked: Asked) -> Values:
     interleaved = index.stretches.interleaved()
     if not interleaved.any():
         return worth
-    worth[interleaved] *= STRAY  # along the stream, nothing is inherited there
+    worth[interleaved] *= STRAY  # these turns do not inherit along the stream
     candidates = best(asked.relevant, settings.max_anchors)
     anchors = [place for place in candidates if interleaved[place]]
     if not anchors:

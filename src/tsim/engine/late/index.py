@@ -1,7 +1,7 @@
-"""Everything a search looks up about a thread's turns: vectors, words, lengths, boundary evidence.
+"""The data that a search needs about turns: vectors, words, lengths, boundary evidence.
 
-All of it follows from the turns and their vectors and is addressed by place: the position of a turn
-among those that are stored, from 0. Vectors come in as turns are added; texts may be read later,
+All of it is computed from the turns and their vectors, and addressed by place: the position of a
+turn among the stored ones, from 0. Vectors are added with the turns; texts may be read later,
 before the next search.
 """
 
@@ -31,13 +31,13 @@ STEP = 1024
 
 
 class ThreadIndex:
-    """The turns of a growing thread, as a search sees them.
+    """The search index of a growing thread.
 
     Attributes:
         vectors: One row per turn.
         windows: Scores of the windows of turns.
-        postings: The words of the turns whose texts were read.
-        stretches: Which parts of the thread are interleaved, and who answers whom there.
+        postings: The words of the turns whose texts have been read.
+        stretches: Which parts of the thread are interleaved, and which turns reply to which there.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class ThreadIndex:
         links: LinkSettings,
         span: SpanSettings,
     ) -> None:
-        """Starts with the vectors of a thread; its texts are read when they are needed."""
+        """Starts with the vectors of a thread; its texts are read when needed."""
         self._boundary = boundary
         self._span = span
         self._words = array("I")
         self._users = bytearray()
         self._odds = array("f")
         self._paths: Paths | None = None
-        self._settled = 0  # turns, when boundary evidence was last brought up to date
+        self._settled = 0  # number of turns when boundary evidence was last updated
         self.vectors = DenseIndex(dimension, vectors)
         self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
@@ -72,14 +72,14 @@ class ThreadIndex:
 
     @property
     def lengths(self) -> npt.NDArray[np.uint32]:
-        """The words that each turn takes in a context."""
+        """The number of words that each turn takes up in a context."""
         return np.frombuffer(self._words, dtype=np.uint32)
 
     def extend(self, vectors: Vectors) -> Vector:
         """Appends the vectors of new turns.
 
         Returns:
-            The log odds of a new topic before each of them, as they look when the turn arrives.
+            The log odds of a new topic before each of them, computed without the turns after it.
         """
         first = len(self.vectors)
         self.vectors.extend(vectors)
@@ -88,23 +88,23 @@ class ThreadIndex:
         return log_odds(self._boundary, rows, settled=False)[first - low :]
 
     def read(self, turn: Turn) -> None:
-        """Notes the text and the speaker of the first turn that is unread."""
+        """Adds the text and the speaker of the first unread turn."""
         self.postings.append(turn.text)
         self._words.append(len(line(turn).split()))
         self._users.append(turn.role == USER_ROLE)
 
     def read_all(self, turns: Iterable[Turn]) -> None:
-        """Reads turns, from the first unread one on, until every vector has its text."""
+        """Reads turns, starting with the first unread one, until every vector has its text."""
         for turn in turns:
             if self.unread < len(self):
                 self.read(turn)
 
     def settle(self) -> None:
-        """Brings boundary evidence and stretches up to the newest turn."""
+        """Updates boundary evidence and stretches to the newest turn."""
         count = len(self)
         if self._settled == count:
             return
-        # The newest gap is not settled: it is computed again when the turn behind it has come.
+        # The newest gap is not final: it is computed again once the next turn has been added.
         del self._odds[max(0, len(self._odds) - AFTER + 1) :]
         for first in range(len(self._odds), count, STEP):
             last = min(count, first + STEP)
@@ -116,12 +116,12 @@ class ThreadIndex:
         self._settled = count
 
     def confidence(self, place: int) -> float:
-        """Returns how likely a new topic begins before one turn."""
+        """Returns the probability that a new topic begins before a turn."""
         after_user = bool(place and self._users[place] and self._users[place - 1])
         return confidence(self._boundary, self._odds[place], user_after_user=after_user)
 
     def confidences(self, low: int, high: int) -> Values:
-        """Returns the same for each turn from `low` to before `high`."""
+        """Returns the same for each turn from `low` up to, but excluding, `high`."""
         users = np.frombuffer(self._users, dtype=np.bool_)[low:high]
         before = bool(low and self._users[low - 1])
         after_user = users & np.append(before, users[:-1])
@@ -129,7 +129,7 @@ class ThreadIndex:
         return confidences(self._boundary, odds, after_user)
 
     def paths(self) -> Paths:
-        """Returns what is left of a value along the thread; kept until a turn is added."""
+        """Returns how values decay along the thread; cached until a turn is added."""
         if self._paths is None or len(self._paths.onward) != len(self):
             self._paths = paths(self._span, self.confidences(0, len(self)), self.lengths)
         return self._paths

@@ -1,4 +1,4 @@
-"""Relevance: a question against every turn, and where the topic of the best turn comes up again."""
+"""Relevance: the score of every turn for a question, and where the best turn's topic resumes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,13 +26,13 @@ TINY = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Resumed:
-    """Where the topic of the best turn comes up again.
+    """Where the topic of the best turn resumes.
 
     Attributes:
-        anchor: The place of that turn.
-        episode: The places of its topic around it.
-        clues: The rare words of its episode, with what each tells.
-        places: For each turn, whether it is more relevant for them than by itself.
+        anchor: The place of the best turn.
+        episode: The places of the episode around it.
+        clues: The rare words of that episode, with their weights.
+        places: For each turn, whether clues raised its relevance.
     """
 
     anchor: int
@@ -43,15 +43,15 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Asked:
-    """A question against every turn.
+    """The scores of every turn for a question.
 
     Attributes:
-        similar: The cosine of each turn.
+        similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
-        own: Cosine and words together.
-        relevant: The same with the best window around each turn.
-        best: The highest of these.
-        resumed: Where the topic comes up again, once that was looked for.
+        own: Cosine and words combined.
+        relevant: The same, combined with the best window around each turn.
+        best: The highest value of `relevant`.
+        resumed: Where the topic resumes, once computed.
     """
 
     similar: Vector
@@ -63,7 +63,7 @@ class Asked:
 
 
 def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
-    """Scores every turn of a thread that has turns."""
+    """Scores every turn of a thread, which must not be empty."""
     width = min(settings.window_turns, len(index))
     postings = index.postings
     similar = index.vectors.scores(query.vector)
@@ -78,7 +78,7 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
     own = similar + lexical * postings.coverage(weights)
     windows = index.windows.scores(similar) + lexical * postings.coverage(weights, width)
     relevant = relevance(settings, own, windows)
-    if relevant.max() <= 0:  # no turn is relevant, but some are still less so than others
+    if relevant.max() <= 0:  # no turn is relevant; shift the scores to keep their order
         relevant -= relevant.min()
     top = max(float(relevant.max()), TINY)
     return Asked(similar=similar, weights=weights, own=own, relevant=relevant, best=top)
@@ -91,14 +91,14 @@ def resume(
     asked: Asked,
     texts_at: Callable[[Sequence[int]], Sequence[str]],
 ) -> Asked:
-    """Raises the relevance of turns where the topic of the best turn comes up again.
+    """Raises the relevance of turns where the topic of the best turn resumes.
 
     Args:
         settings: Constants of re-entry.
         span: Constants of values and lengths.
         index: The thread.
-        asked: The question against every turn.
-        texts_at: Returns the texts of the turns at some places.
+        asked: The scores of every turn for the question.
+        texts_at: Returns the texts of the turns at the given places.
     """
     if not settings.max_value:
         return asked
@@ -112,7 +112,7 @@ def resume(
     reentry = reentry_values(settings, mass)
     reentry[episode] = 0
     raised = asked.best * reentry ** (1 / span.relevance_power)
-    # Relevance may be negative: where nothing comes up again, 0 must not replace it.
+    # Relevance may be negative: where there is no re-entry, 0 must not replace it.
     again = (reentry > 0) & (raised > asked.relevant)
     return replace(
         asked,
@@ -122,7 +122,7 @@ def resume(
 
 
 def _episode(settings: ReentrySettings, reach: int, index: ThreadIndex, anchor: int) -> list[int]:
-    """The places that seem to belong to the topic of a turn, in order."""
+    """Returns the places that seem to belong to the topic of a turn, in order."""
     if not index.stretches.interleaved_at(anchor):
         low = max(0, anchor - MAX_EXTENT)
         near = index.confidences(low, anchor + MAX_EXTENT + 1)

@@ -1,4 +1,4 @@
-"""A memory file as a database: opening, transactions, upkeep."""
+"""A memory file as a SQLite database: opening, transactions, maintenance."""
 
 import sqlite3
 import threading
@@ -10,24 +10,24 @@ from tsim.errors import StoreError
 from tsim.store.sqlite.failures import explain
 from tsim.store.sqlite.migrate import known, migrate
 
-# Pages written ahead before they are moved into the file: fewer, larger moves than the default.
+# Pages in the write-ahead log before a checkpoint: fewer, larger checkpoints than the default.
 CHECKPOINT_PAGES = 8000
-# Connections kept for later readers: opening one takes longer than most reads.
+# Idle connections kept for reuse: opening one takes longer than most reads.
 IDLE = 8
 
 
 class DatabaseFile:
-    """One SQLite file in write-ahead mode: one connection writes, others read beside it."""
+    """One SQLite file in WAL mode, with one connection for writing and several for reading."""
 
     def __init__(self, path: Path, *, busy_seconds: float) -> None:
-        """Opens the file, creating it or bringing it up to date; its directory must exist.
+        """Opens the file, creating or migrating it if needed. Its directory must exist.
 
         Args:
             path: The file.
             busy_seconds: How long to wait for other processes.
 
         Raises:
-            StoreError: The file is no memory, or cannot be used.
+            StoreError: The file is not a memory file, or cannot be used.
         """
         self.path = path
         self._busy_seconds = busy_seconds
@@ -35,8 +35,8 @@ class DatabaseFile:
         self._idle_lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
-        if str(path) == ":memory:":  # each connection would see a database of its own
-            raise StoreError("a memory is kept in a file, found ':memory:'; give a temporary file")
+        if str(path) == ":memory:":  # each connection would get its own database
+            raise StoreError("expected a file, found ':memory:'; use a temporary file instead")
         if not path.parent.is_dir():
             raise StoreError(f"{path.parent} is not a directory; create it first")
         with self._explained():
@@ -50,7 +50,7 @@ class DatabaseFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lends a connection that sees one state of the file."""
+        """Yields a read-only connection in a transaction, which sees one state of the file."""
         with self._explained():
             connection = self._lend()
             try:
@@ -61,7 +61,7 @@ class DatabaseFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Lends the connection that writes: all or nothing."""
+        """Yields the connection for writing, in a transaction that commits or rolls back."""
         with self._writer_lock, self._explained():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -73,22 +73,22 @@ class DatabaseFile:
                 raise
 
     def check(self) -> list[str]:
-        """Looks for damage in the file itself; returns what it found."""
+        """Checks the file for damage; returns the problems found."""
         with self._writer_lock, self._explained():
-            # Without waiting for readers: what cannot be moved into the file is checked in the log.
+            # PASSIVE does not wait for readers; pages left in the log are checked there.
             self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
             found = self._writer.execute("PRAGMA integrity_check").fetchall()
         return [message for (message,) in found if message != "ok"]
 
     def rewrite(self) -> bool:
-        """Writes the file anew and empties the log; False while readers keep the log alive."""
+        """Rewrites the file and empties the log; returns False if readers still use the log."""
         with self._writer_lock, self._explained():
             self._writer.execute("VACUUM")
             busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         return not busy
 
     def close(self) -> None:
-        """Closes all connections; one that is lent is closed when it comes back."""
+        """Closes all connections; those in use are closed when they are returned."""
         with self._idle_lock:
             self._closed = True
             while self._idle:
@@ -106,8 +106,8 @@ class DatabaseFile:
         tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
         if tables and "migration" not in tables:
             raise StoreError(
-                f"{self.path} is a database of another program (it has {sorted(tables)[0]!r}); "
-                "nothing was changed in it"
+                f"{self.path} is a database of another program (it contains "
+                f"{sorted(tables)[0]!r}); it was not changed; use another path"
             )
         if execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             execute("PRAGMA journal_mode = WAL")
@@ -141,7 +141,7 @@ class DatabaseFile:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turns SQLite's errors into ours."""
+        """Converts SQLite errors to `StoreError`."""
         try:
             yield
         except sqlite3.DatabaseError as error:

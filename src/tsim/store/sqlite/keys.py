@@ -1,13 +1,13 @@
-"""Row keys of the SQLite store: the number of the thread and the id in it, in one integer.
+"""Row keys of the SQLite store: thread number and id combined in one integer.
 
-A thread's rows are one range of each table, in order, without a second index.
+The rows of a thread are one ordered range of each table, without a second index.
 """
 
-SHIFT = 32  # as in the schema; `tsim.state.MAX_ID` fits below it
+SHIFT = 32  # as in the schema; `tsim.state.MAX_ID` fits into the lower bits
 
 
 def span_of(number: int, first: int = 0) -> tuple[int, int]:
-    """Returns the lowest and highest key of a thread, from an id on."""
+    """Returns the lowest and highest key of a thread, from id `first`."""
     base = number << SHIFT
     return base + first, base + (1 << SHIFT) - 1
 
@@ -18,5 +18,5 @@ def key_of(number: int, identifier: int) -> int:
 
 
 def id_of(key: int) -> int:
-    """Returns the id within its thread."""
+    """Returns the id within the thread."""
     return key & ((1 << SHIFT) - 1)

@@ -1,7 +1,7 @@
-"""Numbered SQL files that bring a memory file up to date.
+"""Schema migrations: numbered SQL files that are applied to a memory file.
 
-Each file's hash is noted when it is applied. A file that was changed afterwards, or a memory
-written by a newer version, is refused.
+The hash of each SQL file is recorded when it is applied. A memory whose recorded hashes differ, or
+that was written by a newer version, is rejected.
 """
 
 import hashlib
@@ -30,19 +30,19 @@ class Migration:
 
     @property
     def sha256(self) -> str:
-        """Names the step by its content."""
+        """The hash of the SQL."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
 def known() -> list[Migration]:
-    """Reads the steps this version knows, in order."""
+    """Reads the steps of this version, in order."""
     folder = resources.files("tsim.store.sqlite") / "migrations"
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
     return [Migration(int(f.name[:4]), f.name, f.read_text("utf-8")) for f in files]
 
 
 def migrate(connection: sqlite3.Connection, steps: list[Migration]) -> None:
-    """Applies the steps that are missing, in one transaction.
+    """Applies the missing steps in one transaction.
 
     Raises:
         StoreError: An applied step differs from the known one, or is unknown.
@@ -90,7 +90,7 @@ def _refuse_strangers(applied: dict[int, str], steps: list[Migration]) -> None:
 
 
 def _statements(sql: str) -> list[str]:
-    """Splits a file into statements; `executescript` would commit behind our back."""
+    """Splits a file into statements; `executescript` would commit the transaction."""
     statements, rest = [], ""
     for line in sql.splitlines(keepends=True):
         rest += line

@@ -1,4 +1,4 @@
-"""One state of a memory file, read through one connection."""
+"""Reads one state of a memory file through one connection."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -14,52 +14,52 @@ from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
 from tsim.types import Turn
 from tsim.vectors import Vectors
 
-READ = 500  # rows or ids a statement, below SQLite's smallest limit on parameters
-# The setting that says that a scrub is due; the store's own, not the memory's.
+READ = 500  # rows or ids per statement, below SQLite's smallest limit on parameters
+# The setting that records that a scrub is due; internal to this store.
 SCRUB = "scrub"
 
 
 class SqliteReader:
-    """Reads threads within the transaction of a connection."""
+    """Reads threads within a transaction of a connection."""
 
     def __init__(self, connection: sqlite3.Connection, location: str) -> None:
-        """Reads through a connection that is in a transaction.
+        """Uses a connection that is in a transaction.
 
         Args:
             connection: The connection.
-            location: Names the file in messages.
+            location: The name of the file in messages.
         """
         self._connection: sqlite3.Connection | None = connection
         self._location = location
 
     def end(self) -> None:
-        """Ends the use of the connection, which may be lent to somebody else next."""
+        """Stops using the connection, which may be reused by another reader."""
         self._connection = None
 
     def settings(self) -> dict[str, str]:
-        """Returns what was noted about the memory as a whole."""
+        """Returns the settings of the memory."""
         query = "SELECT name, value FROM setting WHERE name <> ? ORDER BY name"
         return dict(self._rows(query, (SCRUB,)))
 
     def scrub_due(self) -> bool:
-        """Tells whether something removed may still be readable."""
+        """Returns whether removed content may still be recoverable."""
         return bool(self._rows("SELECT 1 FROM setting WHERE name = ?", (SCRUB,)))
 
     def threads(self) -> list[str]:
-        """Names all threads, sorted."""
+        """Returns the names of all threads, sorted."""
         return [name for (name,) in self._rows("SELECT name FROM thread ORDER BY name")]
 
     def version(self, thread: str) -> tuple[int, int]:
-        """Returns version and epoch of a thread; (0, 0) if there is none."""
+        """Returns the version and epoch of a thread, or (0, 0) if it does not exist."""
         rows = self._rows("SELECT version, epoch FROM thread WHERE name = ?", (thread,))
         return rows[0] if rows else (0, 0)
 
     def load(self, thread: str) -> ThreadState:
-        """Reads a thread; an unknown one is empty."""
+        """Reads a thread; an unknown thread is empty."""
         return self.load_since(thread, turn=0, episode=0)
 
     def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
-        """Reads what was added to a thread of the same epoch."""
+        """Reads what was added to a thread within the same epoch."""
         query = (
             "SELECT id, version, epoch, next_turn, next_episode, next_cluster "
             "FROM thread WHERE name = ?"
@@ -82,7 +82,7 @@ class SqliteReader:
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
-        """Reads the turns of some episodes; an unknown episode has none."""
+        """Reads the turns of the given episodes; an unknown episode has none."""
         found: dict[int, list[Turn]] = {episode: [] for episode in episodes}
         number = self._number(thread)
         for some in _pieces(episodes):
@@ -96,7 +96,7 @@ class SqliteReader:
         return found
 
     def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
-        """Reads some turns, in order of their ids; unknown ids are left out."""
+        """Reads the given turns in order of their ids; unknown ids are skipped."""
         found: list[Turn] = []
         number = self._number(thread)
         for some in _pieces(sorted({key_of(number, turn) for turn in ids})):
@@ -110,7 +110,7 @@ class SqliteReader:
         return self._open_turns(self._number(thread))
 
     def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
-        """Reads all turns in order, from an id on, each with its episode."""
+        """Reads all turns in order, from id `first`, each with its episode."""
         query = (
             "SELECT episode, key, role, at, text FROM turn "
             "WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
@@ -124,7 +124,7 @@ class SqliteReader:
             first = id_of(rows[-1][1]) + 1
 
     def _number(self, thread: str) -> int:
-        """Returns the number of a thread; 0, which no thread has, if there is none."""
+        """Returns the number of a thread, or 0, which no thread has, if it does not exist."""
         rows = self._rows("SELECT id FROM thread WHERE name = ?", (thread,))
         return rows[0][0] if rows else 0
 
@@ -172,7 +172,7 @@ class SqliteReader:
         ]
 
     def _open_turns(self, number: int) -> list[Turn]:
-        """Reads the newest episode, unless it is closed or all of it was forgotten."""
+        """Reads the turns of the newest episode, unless it is closed or was forgotten."""
         query = (
             "SELECT key, role, at, text FROM turn WHERE key >> 32 = ?1 AND episode = "
             "(SELECT next_episode - 1 FROM thread JOIN episode ON key = (?1 << 32) + next_episode "
@@ -185,13 +185,13 @@ class SqliteReader:
 
     def _execute(self, query: str, values: Sequence[Any]) -> sqlite3.Cursor:
         if self._connection is None:
-            raise StoreError(f"this snapshot of {self._location} has ended; take another one")
+            raise StoreError(f"this snapshot of {self._location} has ended; take a new one")
         return self._connection.execute(query, values)
 
     def _columns(
         self, table: str, query: str, bounds: tuple[int, int]
     ) -> tuple[list[int], Vectors, list[int]]:
-        """Reads keys, vectors and a number, the vectors straight into their place in one matrix."""
+        """Reads keys, vectors and one number per row, with the vectors in one matrix."""
         size = f"SELECT count(*) FROM {table} WHERE key BETWEEN ? AND ?"  # noqa: S608
         ((count,),) = self._rows(size, bounds)
         keys: list[int] = []
@@ -203,7 +203,7 @@ class SqliteReader:
                     vectors = np.empty((count, len(some[0][1]) // 4), dtype=np.float32)
                 if {len(row[1]) for row in some} != {4 * vectors.shape[1]}:
                     raise StoreError(
-                        f"{self._location} holds vectors of different lengths: it is damaged; "
+                        f"{self._location} is damaged: it has vectors of different lengths; "
                         "restore it from an export, or rebuild it with: tsim doctor --rebuild"
                     )
                 block = np.frombuffer(b"".join(row[1] for row in some), dtype="<f4")

@@ -1,4 +1,4 @@
-"""The default store: one SQLite file, written ahead, one transaction for each change."""
+"""The default store: one SQLite file in WAL mode, one transaction per change."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,29 +17,28 @@ BUSY_SECONDS = 30.0
 
 
 class SqliteStore(CurrentReads):
-    """Threads in one file; readers never wait for writers, nor writers for readers."""
+    """Threads in one SQLite file. Readers and writers do not wait for each other."""
 
     def __init__(self, path: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
-        """Opens the file, creating it or bringing it up to date; its directory must exist.
+        """Opens the file, creating or migrating it if needed. Its directory must exist.
 
         Args:
             path: The file.
-            busy_seconds: How long to wait for other processes that write, and, when removed
-                content is scrubbed, for all that read.
+            busy_seconds: How long to wait for other writers, and, when scrubbing, for all readers.
 
         Raises:
-            StoreError: The file is no memory, or cannot be used.
+            StoreError: The file is not a memory file, or cannot be used.
         """
         self._file = DatabaseFile(Path(path), busy_seconds=busy_seconds)
 
     @property
     def location(self) -> str:
-        """Names the file in messages."""
+        """The path of the file."""
         return str(self._file.path)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
-        """Lends a reader that sees one state of the memory, whatever is written meanwhile."""
+        """Returns a reader of one state of the memory, unaffected by concurrent writes."""
         with self._file.reading() as connection:
             reader = SqliteReader(connection, self.location)
             try:
@@ -48,7 +47,7 @@ class SqliteStore(CurrentReads):
                 reader.end()
 
     def note(self, settings: Mapping[str, str]) -> None:
-        """Notes something about the memory as a whole, unless it is noted already."""
+        """Records settings of the memory; settings that exist keep their values."""
         with self._file.writing() as connection:
             connection.executemany(
                 "INSERT OR IGNORE INTO setting VALUES (?, ?)", sorted(settings.items())
@@ -63,7 +62,7 @@ class SqliteStore(CurrentReads):
         expected: int,
         settings: Accepted,
     ) -> tuple[int, int] | None:
-        """Writes changes, durably and whole, if the thread still has the expected version."""
+        """Writes changes durably and atomically, if the thread still has the expected version."""
         with self._file.writing() as connection:
             now = SqliteReader(connection, self.location)
             require(self.location, now.settings(), settings)
@@ -79,7 +78,7 @@ class SqliteStore(CurrentReads):
             there = sorted({*threads} & {*now.threads()})
             if there:
                 raise InputError(
-                    f"the memory in {self.location} has thread {there[0]!r} already; forget it "
+                    f"the memory in {self.location} already has thread {there[0]!r}; forget it "
                     "first, or import into a new memory"
                 )
             for name, (changes, counters) in threads.items():
@@ -92,7 +91,7 @@ class SqliteStore(CurrentReads):
         *,
         expected: Mapping[str, int],
     ) -> bool:
-        """Puts new contents in the place of all threads and settings, whole or not at all."""
+        """Replaces all threads and settings atomically."""
         with self._file.writing() as connection:
             now = SqliteReader(connection, self.location)
             there = now.threads()
@@ -107,7 +106,7 @@ class SqliteStore(CurrentReads):
             return True
 
     def remove(self, thread: str) -> bool:
-        """Removes a thread and notes that a scrub is due; tells whether it was there."""
+        """Removes a thread and records that a scrub is due; returns whether it existed."""
         with self._file.writing() as connection:
             there = delete(connection, thread)
             if there:
@@ -115,11 +114,11 @@ class SqliteStore(CurrentReads):
             return there
 
     def scrub(self) -> bool:
-        """Makes sure that nothing removed can be read back from the file.
+        """Erases removed content from the file.
 
-        Removed content is overwritten as it is deleted, but pages that were split long ago may
-        hold old copies in their slack. Writing the file anew leaves those behind; emptying the
-        write-ahead log removes the last ones.
+        SQLite overwrites content as it is deleted, but unused space in pages that were split
+        earlier may still contain old copies. Rewriting the file (VACUUM) drops those, and emptying
+        the write-ahead log removes the remaining ones.
         """
         try:
             if not self._file.rewrite():
@@ -131,14 +130,14 @@ class SqliteStore(CurrentReads):
         return True
 
     def scrub_due(self) -> bool:
-        """Tells whether something removed may still be readable."""
+        """Returns whether removed content may still be recoverable."""
         with self._file.reading() as connection:
             return SqliteReader(connection, self.location).scrub_due()
 
     def check(self) -> list[str]:
-        """Looks for damage in the file itself; returns what it found."""
+        """Checks the file for damage; returns the problems found."""
         return self._file.check()
 
     def close(self) -> None:
-        """Closes the file; snapshots that are still open keep theirs until they end."""
+        """Closes the file; snapshots that are still open stay usable until they end."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""Changes of a thread as statements, within the transaction of a connection."""
+"""SQL statements that write the changes of a thread, within a transaction."""
 
 import sqlite3
 
@@ -7,14 +7,14 @@ from tsim.state import Changes, Counters
 from tsim.store.sqlite.keys import key_of, span_of
 from tsim.store.sqlite.reader import SCRUB
 
-# Tables whose rows belong to threads, each with its key column.
+# Tables with the rows of threads, each with its key column.
 TABLES = (("turn", "key"), ("episode", "key"), ("cluster", "key"), ("member", "cluster"))
 
 
 def write(
     connection: sqlite3.Connection, thread: str, changes: Changes, counters: Counters
 ) -> tuple[int, int]:
-    """Writes changes of a thread, creating it if needed; returns its version and epoch."""
+    """Writes the changes of a thread, creating it if needed; returns its version and epoch."""
     removing = bool(changes.removed_turns or changes.removed_episodes)
     if removing:
         note_scrub(connection)
@@ -38,7 +38,7 @@ def write(
 
 
 def delete(connection: sqlite3.Connection, thread: str) -> bool:
-    """Removes a thread with all its rows; tells whether it was there."""
+    """Removes a thread with all its rows; returns whether it existed."""
     query = "DELETE FROM thread WHERE name = ? RETURNING id"
     rows = connection.execute(query, (thread,)).fetchall()
     for (number,) in rows:
@@ -51,14 +51,14 @@ def delete(connection: sqlite3.Connection, thread: str) -> bool:
 
 
 def note_scrub(connection: sqlite3.Connection) -> None:
-    """Notes that something removed may still be readable."""
+    """Records that removed content may still be recoverable."""
     connection.execute("INSERT OR REPLACE INTO setting VALUES (?, '')", (SCRUB,))
 
 
 def _advance(
     connection: sqlite3.Connection, thread: str, counters: Counters, *, removing: bool
 ) -> tuple[int, int, int]:
-    """Gives a thread its next version; returns its number, version and epoch."""
+    """Assigns the next version to a thread; returns its number, version and epoch."""
     ((now,),) = connection.execute("UPDATE clock SET now = now + 1 RETURNING now").fetchall()
     rows: list[tuple[int, int, int]] = connection.execute(
         "INSERT INTO thread (name, version, epoch, next_turn, next_episode, next_cluster) "
