@@ -90,11 +90,9 @@ def list_options(kind: type[Any]) -> list[Option]:
     return [
         Option(
             name=name,
-            type=_type(schema),
+            type=_type(_value(schema)),
             default=schema.get("default"),
-            bounds=" and ".join(
-                f"{BOUNDS[key]} {schema[key]:g}" for key in BOUNDS if key in schema
-            ),
+            bounds=_bounds(_value(schema)),
             meaning=schema.get("description", ""),
         )
         for name, schema in properties.items()
@@ -103,6 +101,12 @@ def list_options(kind: type[Any]) -> list[Option]:
 
 def _takes_any(adapter: TypeAdapter[OptionsT]) -> bool:
     return "additionalProperties" in adapter.json_schema()
+
+
+def _value(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of a value that is given, where it may be left out."""
+    given = (one for one in schema.get("anyOf", ()) if one.get("type") != "null")
+    return next(given, schema)
 
 
 def _bounds(schema: Mapping[str, Any]) -> str:

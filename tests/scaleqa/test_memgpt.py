@@ -254,19 +254,19 @@ def test_a_fact_evicted_long_ago_is_found_in_both_storages(tiny_embedder):
     assert line(fact) in found.context
     assert found.units[-1].label == "queue"
     assert 0 not in found.units[-1].turns
-    assert any("455" in passage.text for passage in system._memory.passages)
-    assert system.account().vectors == len(system._memory.passages) > 0
+    assert any("455" in passage.text for passage in system.memory.passages)
+    assert system.account().vectors == len(system.memory.passages) > 0
     assert system.account().llm_calls == 0
 
 
 def test_the_summary_without_a_model_is_of_sentences_that_left(tiny_embedder):
     system = open_system(SMALL, Tools(embedder=tiny_embedder))
     system.ingest([turn(number, f"Gpu rule {number} is new. Fine.") for number in range(60)])
-    gone = len(system.turns) - len(system._memory.queue)
-    kept = [int(number) for number in re.findall(r"rule (\d+)", system._memory.summary)]
+    gone = len(system.turns) - len(system.memory.queue)
+    kept = [int(number) for number in re.findall(r"rule (\d+)", system.memory.summary)]
     assert kept
     assert max(kept) < gone
-    assert "user" not in system._memory.summary
+    assert "user" not in system.memory.summary
 
 
 def test_the_window_is_kept_whatever_comes(tiny_embedder):
@@ -354,7 +354,7 @@ def test_bad_calls_are_told_and_do_not_end_the_turn(tiny_embedder):
     assert found.units[0].turns == (0,)
     told = [message.content for message in model.asked[-1][0] if message.role == "tool"]
     assert [text.startswith("error: ") for text in told] == [True, True, True, False]
-    assert "x" not in system._memory.core["human"]
+    assert "x" not in system.memory.core["human"]
 
 
 def test_steps_are_bounded(tiny_embedder):
@@ -380,7 +380,7 @@ def test_a_model_is_called_under_pressure_and_its_passages_are_found(tiny_embedd
     assert "last 9 messages are new" in model.asked[0][0][1].content
     assert system.account().llm_calls == 3, "two steps and a summary"
     assert quote in model.summarised[0]
-    assert (system._memory.summary, system._memory.core["human"]) == (
+    assert (system.memory.summary, system.memory.core["human"]) == (
         "a summary", "takes the train",
     )  # fmt: skip
     model.script = [(call("archival_memory_search", query="train"),)]

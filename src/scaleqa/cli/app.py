@@ -7,7 +7,7 @@ from scaleqa.cli import (
     build,
     cuts,
     data,
-    datasets,
+    listings,
     models,
     noise,
     quickstart,
@@ -15,7 +15,6 @@ from scaleqa.cli import (
     reproduce,
     retrieve,
     run,
-    systems,
 )
 from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run as run_app
@@ -32,9 +31,9 @@ app.command()(retrieve.retrieve)
 app.command()(run.run)
 app.command()(run.compare)
 app.command()(report.report)
-app.command()(systems.systems)
-app.command()(systems.backends)
-app.command()(datasets.datasets)
+app.command()(listings.systems)
+app.command()(listings.backends)
+app.command()(listings.datasets)
 app.command()(cuts.cuts)
 app.add_typer(batch.app, name="batch")
 app.add_typer(data.app, name="data")

@@ -1,9 +1,6 @@
 """Finding judges by name, in the entry-point group `scaleqa.judges`."""
 
-import difflib
-from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
-
+from scaleqa import plugins
 from scaleqa.backends import ChatModel
 from scaleqa.errors import DataError
 from scaleqa.judges.exact import ExactJudge
@@ -12,12 +9,11 @@ from scaleqa.judges.model import ModelJudge
 from scaleqa.judges.protocol import Judge
 
 GROUP = "scaleqa.judges"
-Factory = Callable[[ChatModel | None], Judge]
 
 
 def judge_names() -> list[str]:
     """Returns the names of all registered judges."""
-    return sorted(_points())
+    return [*plugins.points(GROUP)]
 
 
 def open_judge(name: str, model: ChatModel | None = None) -> Judge:
@@ -30,13 +26,14 @@ def open_judge(name: str, model: ChatModel | None = None) -> Judge:
     Raises:
         DataError: There is no such judge, or it needs a model.
     """
-    points = _points()
-    if name not in points:
-        near = difflib.get_close_matches(name, points, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise DataError(f"no judge {name!r}{hint} (there are {', '.join(sorted(points))})")
-    factory: Factory = points[name].load()
-    return factory(model)
+    factory = plugins.load(GROUP, name, "judge")
+    if not callable(factory):
+        raise DataError(
+            f"judge {name!r} is {factory!r}; expected a function of a chat model or None that "
+            "returns a judge"
+        )
+    opened: Judge = factory(model)
+    return opened
 
 
 def letter(model: ChatModel | None) -> LetterJudge:
@@ -61,7 +58,3 @@ def judge(model: ChatModel | None) -> ModelJudge:
             "--judge openai:MODEL[@BASE_URL] or gguf:NAME"
         )
     return ModelJudge(model)
-
-
-def _points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}

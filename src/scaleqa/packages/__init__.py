@@ -3,7 +3,6 @@
 from scaleqa.packages.build import BuildSettings, Mix, build
 from scaleqa.packages.package import (
     Block,
-    Grader,
     Package,
     Question,
     StreamTurn,
@@ -15,7 +14,6 @@ from scaleqa.packages.select import subset
 __all__ = [
     "Block",
     "BuildSettings",
-    "Grader",
     "Mix",
     "Package",
     "Question",

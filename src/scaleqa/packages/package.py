@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from scaleqa.errors import DataError
 from tsim.toolkit import tokens
@@ -17,8 +17,8 @@ NOISE = "NOISE.jsonl"
 IDS = "selected_ids.json"
 STATS = "stats.json"
 MANIFEST = "manifest.json"
-Grader: TypeAlias = Literal["letter", "exact", "judge"]
-LETTER: Grader = "letter"
+# The judge of questions that name none.
+LETTER = "letter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Question:
     split: str | None = None
     stress: tuple[str, ...] = ()
     reasoning: str | None = None
-    grader: Grader = LETTER
+    grader: str = LETTER
 
     @property
     def credit(self) -> float:

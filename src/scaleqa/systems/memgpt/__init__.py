@@ -53,20 +53,20 @@ class MemGpt(FlatSystem):
         self._budget = options.budget
         self._page = options.page
         room = options.window - options.budget
-        self._memory = Memory(tools.embedder, self._summarise, room=room)
+        self.memory = Memory(tools.embedder, self._summarise, room=room)
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
         """Queues messages one by one; warns and flushes when the context fills up."""
         for turn in turns:
-            self._memory.receive(turn)
+            self.memory.receive(turn)
             self._relieve()
-            while self._memory.full():
-                self._memory.flush()
+            while self.memory.full():
+                self.memory.flush()
                 self._relieve()
 
     def retrieve(self, asked: Asked) -> Retrieved:
         """Lets the controller search; the context has its results first and the queue last."""
-        memory = self._memory
+        memory = self.memory
         session = Session(memory, budget=self._budget, page=self._page, only=SEARCHES)
         if memory.messages:
             self._controller.question(memory, session, asked.question)
@@ -81,7 +81,7 @@ class MemGpt(FlatSystem):
 
     def account(self) -> Accounting:
         """Returns what the system keeps: all messages as text, archival passages with vectors."""
-        passages = self._memory.passages
+        passages = self.memory.passages
         return Accounting(
             vectors=len(passages),
             indexed_words=self.words + sum(words(passage.text) for passage in passages),
@@ -94,9 +94,9 @@ class MemGpt(FlatSystem):
         return summarise([before, *texts], most, self._model)
 
     def _relieve(self) -> None:
-        if self._memory.pressed():
-            session = Session(self._memory, budget=self._budget, page=self._page)
-            self._controller.pressure(self._memory, session)
+        if self.memory.pressed():
+            session = Session(self.memory, budget=self._budget, page=self._page)
+            self._controller.pressure(self.memory, session)
 
 
 # Two options limit the context, `window` as a whole and `budget` the search results in it, so no

@@ -1,21 +1,30 @@
-"""`scaleqa systems` and `scaleqa backends`: list them and their options."""
+"""`scaleqa systems`, `backends` and `datasets`: list what is available and its options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Column, Table
 
 from scaleqa import backends as answering
 from scaleqa.backends import BackendDeclaration
+from scaleqa.datasets import DataSetDeclaration, dataset_names, find_dataset
 from scaleqa.options import Option
+from scaleqa.pages.forms import text
+from scaleqa.pages.table import Column, Table
+from scaleqa.pages.terminal import print_tables
 from scaleqa.systems import SystemDeclaration, find_system
 from scaleqa.systems import systems as all_systems
 from tsim.cli.shell import AsJson, print_json
+
+# Fields of an option, with their names for readers.
+OPTION = {
+    "name": "option",
+    "type": "type",
+    "default": "default",
+    "bounds": "allowed",
+    "meaning": "meaning",
+}
 
 
 def systems(
@@ -36,9 +45,9 @@ def systems(
         _show(_system(found), found.list_options(), as_json=as_json)
         return
     rows = [_system(one) for one in all_systems()]
-    _list(rows, ("name", "summary", "kind", "sees", "budget"), as_json=as_json)
+    _list(rows, ("name", "kind", "sees", "budget", "summary"), as_json=as_json)
     if not as_json:
-        print("To list the options of a system: scaleqa systems NAME")
+        print("List the options of one with: scaleqa systems NAME")
 
 
 def backends(
@@ -47,8 +56,8 @@ def backends(
 ) -> None:
     """List the backends that answer questions, or the options of one.
 
-    Chats: whether it can be used for --assist and --judge.
-    Stand-in: whether it answers without a language model.
+    Chats: whether it can also be used with --assist.
+    Stand-in: it answers without a language model.
 
     Example: scaleqa backends gguf
     """
@@ -57,7 +66,25 @@ def backends(
         _show(_backend(found), found.list_options(), as_json=as_json)
         return
     rows = [_backend(one) for one in answering.backends()]
-    _list(rows, ("form", "summary", "chats", "stand_in"), as_json=as_json)
+    _list(rows, ("form", "chats", "stand_in", "summary"), as_json=as_json)
+
+
+def datasets(
+    name: Annotated[
+        str | None, typer.Argument(help="A data set, or FILE.py:ATTRIBUTE, to list its options.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the data sets, or the options of one.
+
+    Example: scaleqa datasets longmemeval
+    """
+    if name:
+        found = find_dataset(name)
+        _show(_dataset(found), found.list_options(), as_json=as_json)
+        return
+    rows = [_dataset(find_dataset(one)) for one in dataset_names()]
+    _list(rows, ("name", "summary"), as_json=as_json)
 
 
 def _system(one: SystemDeclaration[Any]) -> dict[str, Any]:
@@ -82,40 +109,46 @@ def _backend(one: BackendDeclaration[Any]) -> dict[str, Any]:
     }
 
 
+def _dataset(one: DataSetDeclaration[Any]) -> dict[str, Any]:
+    return {"name": one.name, "summary": one.summary, "example": one.example}
+
+
 def _list(rows: Sequence[dict[str, Any]], shown: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    first, *others = (heading.replace("_", "-") for heading in shown)
-    table = Table(Column(first, no_wrap=True), *others, box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        table.add_row(*(_cell(row[key]) for key in shown))
-    Console().print(table)
+    print_tables(_table({key: _words(key) for key in shown}, rows))
 
 
 def _show(row: dict[str, Any], options: Sequence[Option], *, as_json: bool) -> None:
     if as_json:
         print_json({**row, "options": [asdict(option) for option in options]})
         return
-    facts = Table.grid(padding=(0, 2))
     for key, value in row.items():
         if value is not None:
-            facts.add_row(key.replace("_", " "), _cell(value))
-    Console().print(facts)
+            print(f"{_words(key):14} {_cell(value)}")
     if not options:
         print("no options")
         return
-    headings = (Column("option", no_wrap=True), "type", "default", "allowed", "meaning")
-    table = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False)
-    for option in options:
-        cells = (option.name, option.type, option.default, option.bounds, option.meaning)
-        table.add_row(*map(_cell, cells))
-    Console().print(table)
+    print()
+    print_tables(_table(OPTION, [asdict(option) for option in options]))
+
+
+def _table(heads: Mapping[str, str], rows: Sequence[dict[str, Any]]) -> Table:
+    """A table of words, the last column of which is prose."""
+    return Table(
+        columns=tuple(Column(key=key, head=head, form=text) for key, head in heads.items()),
+        rows=tuple({key: _cell(row[key]) for key in heads} for row in rows),
+    )
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ").replace("stand in", "stand-in")
 
 
 def _cell(value: object) -> str:
-    if value is None:
+    if value is None or value == "":
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return escape(str(value))
+    return str(value)
