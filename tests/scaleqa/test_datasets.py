@@ -157,7 +157,7 @@ def test_published_histories_are_used_as_they_are(write):
 
 
 def test_too_few_sessions_for_the_target_are_refused(write):
-    with pytest.raises(DataError, match=r"less than the target of 115,000; set --target lower"):
+    with pytest.raises(DataError, match=r"less than the target of 115,000; choose a lower target"):
         threads(write(oracle_form()), target=115_000)
 
 
@@ -230,6 +230,13 @@ def test_packages_of_any_data_set_are_written_and_read_back(write, tmp_path):
     )
     line = json.loads((tmp_path / "out" / made[0].name / "EVALUATION_QUERIES.jsonl").read_text())
     assert not {"options", "split", "stress", "reasoning"} & {*line}
+
+
+def test_options_of_our_own_do_not_apply_to_another_data_set(tmp_path):
+    words = ["build", "--dataset", "longmemeval:file=x", "--target", "16k", "--out", str(tmp_path)]
+    ran = CliRunner().invoke(app, words)
+    assert "do not apply to longmemeval:file=x" in str(ran.exception)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_our_own_records_are_one_data_set_among_others():

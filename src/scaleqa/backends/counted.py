@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scaleqa.backends.protocol import ChatModel, Function, Message, Reply
+from scaleqa.backends.protocol import MOST_TOKENS, ChatModel, Function, Message, Reply
 
 
 class Counted:
@@ -24,7 +24,7 @@ class Counted:
         messages: Sequence[Message],
         functions: Sequence[Function] = (),
         *,
-        most_tokens: int = 300,
+        most_tokens: int = MOST_TOKENS,
     ) -> Reply:
         """Returns the next message of a chat."""
         self.calls += 1

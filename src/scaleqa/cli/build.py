@@ -7,6 +7,7 @@ import typer
 
 from scaleqa.datasets import open_dataset
 from scaleqa.datasets.scaleqa import Scaleqa, ScaleqaOptions
+from scaleqa.errors import DataError
 from scaleqa.packages import write_packages
 from scaleqa.pages.table import listing
 from scaleqa.pages.terminal import print_tables
@@ -46,7 +47,7 @@ def build(
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="Another data set, as name:key=value; all options above but --out are ignored."
+            help="Another data set, as name:key=value,key=value, instead of the options above."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -69,6 +70,11 @@ def build(
         mix_seed=mix_seed,
         truth_cap=truth_cap,
     )
+    if dataset and given != ScaleqaOptions():
+        raise DataError(
+            f"options of our own data set do not apply to {dataset}; write options of a data set "
+            "behind its name, as --dataset name:key=value,key=value"
+        )
     packages = (open_dataset(dataset) if dataset else Scaleqa(options=given)).threads()
     write_packages(packages, out)
     rows = [{"package": package.name, **package.stats} for package in packages]

@@ -1,5 +1,6 @@
 """`scaleqa retrieve`: retrieval without an answer model."""
 
+import re
 import shlex
 import sys
 from contextlib import ExitStack, closing
@@ -21,6 +22,9 @@ from scaleqa.specs import split_specs
 from scaleqa.systems import with_budget
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
+
+# The directories of an absolute path, which say nothing to other people.
+ABSOLUTE = re.compile(r"(?<![^=,;:])/(?:[^/,;=]+/)+")
 
 
 def retrieve(
@@ -77,5 +81,4 @@ def retrieve(
 
 def _command() -> str:
     """Returns the command line, with absolute paths reduced to their names."""
-    words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
-    return shlex.join(["scaleqa", *words])
+    return shlex.join(["scaleqa", *(ABSOLUTE.sub("", word) for word in sys.argv[1:])])

@@ -210,7 +210,7 @@ def _compiled(
     else:
         raise DataError(
             f"all sessions together come to {tokens.from_words(words):,} tokens, less than the "
-            f"target of {target:,}; set --target lower"
+            f"target of {target:,}; choose a lower target"
         )
     places = {*rng.sample(range(len(own) + len(fill)), len(own))}
     mine, theirs = iter(own), iter(fill)

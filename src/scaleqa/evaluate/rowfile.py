@@ -92,7 +92,9 @@ def all_rows(directory: Path, *, detail: bool = True) -> list[Row]:
     """
     rows = [row for file in row_files(directory) for row in iterate(file, detail=detail)]
     if not rows:
-        raise DataError(f"{directory} holds no rows; make some with: scaleqa run")
+        raise DataError(
+            f"{directory} holds no rows; make some with: scaleqa run or scaleqa retrieve --out"
+        )
     return rows
 
 
