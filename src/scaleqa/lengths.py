@@ -13,7 +13,7 @@ def parse_target(text: str) -> int:
     """
     scale = {"k": KILO, "m": KILO * KILO}.get(text[-1:].lower(), 1)
     digits = text[:-1] if scale > 1 else text
-    if not digits.isdigit():
+    if not (digits.isascii() and digits.isdecimal()):
         raise DataError(f"{text!r} is no length; write tokens as 0, 5000, 16k, 128k or 1M")
     return int(digits) * scale
 

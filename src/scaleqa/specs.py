@@ -66,7 +66,12 @@ def split_specs(text: str) -> list[str]:
     Raises:
         DataError: A specification is malformed.
     """
-    return [str(Spec.parse(one.replace(";", ","))) for one in text.split(",") if one.strip()]
+    found = [str(Spec.parse(one.replace(";", ","))) for one in text.split(",") if one.strip()]
+    if not found:
+        raise DataError(
+            "the list is empty; expected name or name:key=value;key=value, separated by commas"
+        )
+    return found
 
 
 def _options(text: str, rest: str) -> dict[str, str]:

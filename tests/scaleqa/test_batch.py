@@ -12,7 +12,7 @@ from scaleqa.cli.app import app
 from scaleqa.errors import DataError
 from scaleqa.evaluate import run_packages
 from scaleqa.evaluate.batch import BatchSettings, export_batch, import_batch
-from scaleqa.evaluate.rowfile import read_rows
+from scaleqa.evaluate.rowfile import all_rows, read_rows
 from scaleqa.figures.scores import score
 from scaleqa.packages import build, write_packages
 from scaleqa.prompts import template
@@ -127,6 +127,9 @@ def test_missing_and_failed_answers_are_counted_and_can_follow(exported, tiny_em
     assert len(import_batch(prompts, [first], out, tiny_embedder, partial=True)) == len(lines) - 3
     second = write_lines(tmp_path / "second.jsonl", good[:3])
     price = Price(prompt=1, completion=1)
+    again = import_batch(prompts, [second], out, tiny_embedder, partial=True)
+    assert len(again) < len(lines)  # of the files that it touches
+    assert len(all_rows(out)) == len(lines)  # and nothing that was there is lost
     rows = import_batch(prompts, [first, second], out, tiny_embedder, price=price)
     assert len(rows) == len(lines)
     assert score(rows).answers.cost_usd == pytest.approx(18e-6 * len(rows))
@@ -134,6 +137,14 @@ def test_missing_and_failed_answers_are_counted_and_can_follow(exported, tiny_em
         import_batch(
             prompts, [write_lines(tmp_path / "none.jsonl", [])], out, tiny_embedder, partial=True
         )
+
+
+def test_damaged_files_of_a_batch_are_named(exported, tiny_embedder, tmp_path):
+    prompts, _ = exported
+    beside = prompts.with_suffix(".rows.jsonl")
+    beside.write_text("{\n" + beside.read_text())
+    with pytest.raises(DataError, match="line 1 is damaged; export the batch again"):
+        import_batch(prompts, [], tmp_path / "rows", tiny_embedder)
 
 
 def test_a_batch_does_not_write_over_another(exported, packages, tiny_embedder):

@@ -17,7 +17,14 @@ from scaleqa.datasets.longmemeval import choose, compile_threads, load_release
 from scaleqa.errors import DataError
 from scaleqa.evaluate import RunSettings, run_packages
 from scaleqa.figures.retrieval import against, in_context_by, retrieval
-from scaleqa.packages import load_packages
+from scaleqa.packages import (
+    Package,
+    Question,
+    StreamTurn,
+    check_packages,
+    load_packages,
+    write_packages,
+)
 from scaleqa.pages.markdown import to_markdown
 from scaleqa.report.retrieval import retrieval_page
 
@@ -308,6 +315,59 @@ def test_a_data_set_is_one_file(tmp_path, tiny, monkeypatch):
     assert ran.exit_code == 0, ran.output
     found = json.loads(ran.stdout)
     assert [one["in_context"]["value"] for one in found] == [1, 0]
+
+
+def lyon(**changes):
+    fields = {"id": "q1", "question": "Where?", "answer": "Lyon", "grader": "exact", **changes}
+    return Question(**{"evidence": (0,), **fields})
+
+
+def facts(*questions, name="facts", text="I live in Lyon."):
+    stream = (StreamTurn(id=0, role="user", text=text),)
+    return Package(
+        name=name, stream=stream, questions=questions, truth=(), noise=(), settings={}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("packages", "message"),
+    [
+        (None, "expected a list of packages, found None"),
+        ([], "there are no questions to ask"),
+        ([facts()], "there are no questions to ask"),
+        ([facts(lyon()), facts(lyon(id="q2"))], "2 packages are called 'facts'"),
+        ([facts(lyon()), facts(lyon(), name="b")], "2 questions have the id 'q1'"),
+        ([facts(lyon(), name="../up")], r"package '\.\./up': its name is a directory's"),
+        ([facts(lyon(evidence=()))], "question 'q1' has no evidence turns"),
+        ([facts(lyon(evidence=(-1,)))], "has evidence turn -1, and the thread has turns 0 to 0"),
+        ([facts(lyon(), text=" ")], "its thread says nothing"),
+        ([facts(lyon(grader="letter"))], "its answer 'Lyon' is none of its options"),
+    ],
+)
+def test_packages_that_cannot_be_measured_on_are_refused(packages, message):
+    with pytest.raises(DataError, match=message):
+        check_packages(packages)
+    check_packages([facts(lyon())])
+
+
+def test_a_data_set_that_fails_says_so(tmp_path):
+    broken = OWN.replace("    def threads(self):\n", "    def threads(self):\n        1 / 0\n")
+    (tmp_path / "facts.py").write_text(broken)
+    with pytest.raises(DataError, match="data set facts fails: ZeroDivisionError"):
+        open_threads(f"{tmp_path / 'facts.py'}:DATASET")
+
+
+def test_packages_are_written_whole_or_not_at_all(tmp_path):
+    with pytest.raises(FileExistsError):
+        write_packages([facts(lyon()), facts(lyon())], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DataError, match="is not an empty directory"):
+        write_packages([facts(lyon())], tmp_path / "file")
+    write_packages([facts(lyon())], tmp_path / "out")
+    (tmp_path / "out" / "facts" / "manifest.json").write_text("{")
+    with pytest.raises(DataError, match=r"manifest\.json is damaged"):
+        load_packages(tmp_path / "out")
 
 
 def test_the_command_writes_rows_and_a_page(write, tiny, tmp_path):

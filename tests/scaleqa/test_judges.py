@@ -47,6 +47,8 @@ def test_letters_are_those_of_the_options():
     judge = open_judge("letter")
     task = Task(question="?", gold="E", options=dict.fromkeys("ABCDE", "x"))
     assert judge.grade(task, "ANSWER: E\nRATIONALE: so").correct
+    small = Task(question="?", gold="b", options={"a": "x", "b": "y"})
+    assert judge.grade(small, "ANSWER: B").correct
     two = Task(question="?", gold="A", options={"A": "x", "B": "y"})
     assert judge.grade(two, "ANSWER: C").answer is None
     assert judge.grade(two, "ANSWER: A\nRATIONALE: so").rationale == "so"
@@ -59,12 +61,32 @@ def test_letters_are_those_of_the_options():
         ("ANSWER: the LYON!", "the LYON!", True),
         ("Lyon", "Lyon", True),
         ("ANSWER: Lyon\nANSWER: Paris", None, False),
+        ("ANSWER:\nRATIONALE: Lyon", None, False),
+        ("Answered on Monday", "Answered on Monday", False),
+        ("**ANSWER:** Lyon\nRATIONALE: answer: Paris is far", "Lyon", True),
+        ("RATIONALE: you moved\nANSWER: Lyon", "Lyon", True),
         ("", None, False),
     ],
 )
 def test_exact_texts_may_differ_in_case_articles_and_punctuation(reply, answer, correct):
     verdict = open_judge("exact").grade(Task(question="Where?", gold="Lyon"), reply)
     assert (verdict.answer, verdict.correct) == (answer, correct)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("-3", "3", False),
+        ("C++", "C#", False),
+        ("the", "a", False),
+        ("का", "की", False),
+        ("?", "!", False),
+        ("“The 1,000 steps.”", "1000 STEPS", True),
+    ],
+)
+def test_exact_texts_that_mean_something_else_differ(one, other, same):
+    task = Task(question="?", gold=other)
+    assert open_judge("exact").grade(task, f"ANSWER: {one}").correct is same
 
 
 def test_a_model_judges_what_was_answered_and_is_not_asked_about_silence():

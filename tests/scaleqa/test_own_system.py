@@ -227,3 +227,47 @@ def test_the_suite_finds_what_breaks_a_rule(system, broken):
     suite.made = system
     with pytest.raises(AssertionError):
         getattr(suite, broken)()
+
+
+MISBEHAVING = """
+def raising(options, tools):
+    raise RuntimeError("no GPU")
+
+def nothing(options, tools):
+    return object()
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "message"),
+    [
+        ("raising", r"cannot be opened: RuntimeError: no GPU"),
+        ("nothing", r"makes object, which has no ingest\(\)"),
+    ],
+)
+def test_a_system_that_misbehaves_is_named(tmp_path, attribute, message):
+    (tmp_path / "mine.py").write_text(MISBEHAVING)
+    with pytest.raises(DataError, match=message):
+        open_system(f"{tmp_path / 'mine.py'}:{attribute}", Tools(embedder=None))
+
+
+def test_a_system_that_was_renamed_says_so():
+    with pytest.raises(DataError, match="'tsim_late' is called 'tsim' now"):
+        open_system("tsim_late", Tools(embedder=None))
+
+
+def test_what_cannot_be_written_is_named_without_a_traceback(tmp_path):
+    (tmp_path / "afile").write_text("x")
+    command = [sys.executable, "-c", "from scaleqa.cli.app import main; main()"]
+    ran = subprocess.run(
+        [*command, "build", "--target", "0", "--subset", "4", "--out", "afile/packages", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert ran.returncode == 1
+    assert "Traceback" not in ran.stderr
+    error = json.loads(ran.stdout)["error"]
+    assert error["kind"] == "bad_file"
+    assert "afile" in error["message"]

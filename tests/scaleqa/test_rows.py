@@ -10,6 +10,7 @@ from scaleqa.backends import open_backend
 from scaleqa.errors import DataError
 from scaleqa.evaluate import RunSettings, run_package, run_packages
 from scaleqa.evaluate.rowfile import all_rows, iterate, read_rows, row_path, write_rows
+from scaleqa.figures.groups import group
 from scaleqa.figures.paired import compare
 from scaleqa.figures.retrieval import retrieval
 from scaleqa.packages import build
@@ -33,10 +34,10 @@ def test_what_is_absent_is_not_written(tmp_path, packages, tiny_embedder):
         packages[0], RunSettings(system="standard_rag", detail=False), tiny_embedder, tmp_path
     )
     path = row_path(tmp_path, "standard_rag", packages[0].name)
-    first = json.loads(path.read_text().splitlines()[0])
-    assert not {"detail", "answered", "account"} & {*first}
-    assert "reader" not in first["run"]
-    assert None not in first.values()
+    second = json.loads(path.read_text().splitlines()[1])
+    assert not {"detail", "answered", "account"} & {*second}
+    assert "reader" not in second["run"]
+    assert None not in second.values()
 
 
 def test_rows_of_version_1_are_read_under_the_present_names(tmp_path):
@@ -128,15 +129,18 @@ def test_a_stopped_retrieval_continues_and_asks_nothing_twice(packages, tiny_emb
     assert read_rows(path)[:5] == whole[:5]
 
 
-def test_what_was_kept_is_on_the_last_row_of_each_package(packages, tiny_embedder):
+def test_what_was_kept_is_on_the_first_row_of_each_package(packages, tiny_embedder):
     rows = run_packages(packages, RunSettings(system="standard_rag"), tiny_embedder)
-    last = {package.name: package.questions[-1].id for package in packages}
-    assert [one.id for one in rows if one.account] == [*last.values()]
+    first = {package.name: package.questions[0].id for package in packages}
+    assert [one.id for one in rows if one.account] == [*first.values()]
     kept = retrieval(rows).kept
     turns = sum(len(package.stream) for package in packages)
     assert kept.vectors == turns
     assert kept.text_amplification == kept.embedded_texts == 1
-    assert retrieval(rows[:-1]).kept is None
+    assert retrieval(rows[1:]).kept is None
+    backend = open_backend("extractive")
+    looped = run_packages(packages, loop(backend, "standard_rag"), tiny_embedder)
+    assert retrieval(looped).kept.vectors == kept.vectors  # exchanges are not counted
 
 
 def test_times_leave_out_what_is_embedded(packages, tiny_embedder, monkeypatch):
@@ -184,6 +188,74 @@ def test_rows_can_be_read_without_what_takes_much_room(tmp_path):
     write_rows(tmp_path / "rows.jsonl", [row(0)])
     (light,) = iterate(tmp_path / "rows.jsonl", detail=False)
     assert light == row(0).model_copy(update={"detail": None})
+
+
+def test_what_was_retrieved_from_different_threads_is_not_compared(tiny_embedder, tmp_path):
+    for mix, system in (("blocks", "oracle"), ("braid", "zero_shot")):
+        made = build(RECORDS[:12], NOISE, settings_of(2500, mix=mix))
+        run_packages(made, RunSettings(system=system), tiny_embedder, tmp_path)
+    rows = all_rows(tmp_path, detail=False)
+    with pytest.raises(DataError, match="are about different threads"):
+        compare(rows, "oracle", "zero_shot")
+    with pytest.raises(DataError, match="are about different threads"):
+        group(rows)
+
+
+def test_a_run_does_not_continue_over_changed_answers(packages, tiny_embedder, tmp_path):
+    backend = open_backend("extractive")
+    run_package(packages[0], loop(backend), tiny_embedder, tmp_path)
+    changed = tuple(
+        replace(one, answer="A" if one.answer != "A" else "B") for one in packages[0].questions
+    )
+    with pytest.raises(DataError, match=r"another run \(different: package_sha256\)"):
+        run_package(replace(packages[0], questions=changed), loop(backend), tiny_embedder, tmp_path)
+
+
+def test_a_refused_run_leaves_the_file_as_it_was(packages, tiny_embedder, tmp_path):
+    path = row_path(tmp_path, "oracle", packages[0].name)
+    path.parent.mkdir(parents=True)
+    content = json.dumps(former_row(0, "oracle")) + "\n" + '{"torn'
+    path.write_text(content)
+    with pytest.raises(DataError, match="another run"):
+        run_package(packages[0], RunSettings(system="oracle"), tiny_embedder, tmp_path)
+    assert path.read_text() == content
+
+
+def test_rows_under_the_former_name_of_a_system_are_continued(packages, tiny_embedder, tmp_path):
+    backend = open_backend("extractive")
+    settings = loop(backend, "tsim_official")
+    whole = run_package(packages[0], settings, tiny_embedder, tmp_path / "whole")
+    former = row_path(tmp_path / "old", "tsim", packages[0].name)
+    former.parent.mkdir(parents=True)
+    old = [{**_as_first(one), "run": {**_as_first(one)["run"], "system": "tsim"}} for one in whole]
+    former.write_text("".join(json.dumps(one) + "\n" for one in old[:4]))
+    rows = run_package(packages[0], settings, tiny_embedder, tmp_path / "old")
+    assert without_times(rows)[4:] == without_times(whole)[4:]
+    assert not former.exists()
+    ours = run_package(packages[0], loop(backend, "tsim"), tiny_embedder, tmp_path / "old")
+    assert {one.run.system for one in ours} == {"tsim"}
+
+
+def test_an_interrupted_run_asks_no_further_question(packages, tiny_embedder, tmp_path):
+    many = build(RECORDS[:24], NOISE, settings_of(1500, truth_cap=0.5))
+    assert len(many) > 2
+    calls = []
+
+    def advance(done, total):
+        calls.append(done)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+
+    for workers in (1, 2):
+        calls.clear()
+        out = tmp_path / str(workers)
+        with pytest.raises(KeyboardInterrupt):
+            run_packages(
+                many, RunSettings(system="oracle"), tiny_embedder, out,
+                workers=workers, progress=advance,
+            )  # fmt: skip
+        asked = sum(len(read_rows(path)) for path in out.rglob("*.jsonl"))
+        assert asked < sum(len(package.questions) for package in many) / 2
 
 
 def test_two_rows_of_a_question_are_not_compared():

@@ -68,3 +68,9 @@ def test_lists_have_commas_between_specifications_and_semicolons_inside():
     assert split_specs("tsim,,") == ["tsim"]
     with pytest.raises(DataError, match="not key=value"):
         split_specs("tsim:k")
+
+
+@pytest.mark.parametrize("text", ["", ",", " , "])
+def test_a_list_of_nothing_is_refused(text):
+    with pytest.raises(DataError, match="the list is empty"):
+        split_specs(text)

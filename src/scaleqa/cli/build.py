@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from scaleqa.datasets import open_dataset
+from scaleqa.datasets import open_threads
 from scaleqa.datasets.scaleqa import Scaleqa, ScaleqaOptions
 from scaleqa.errors import DataError
 from scaleqa.packages import write_packages
@@ -75,7 +75,7 @@ def build(
             f"options of our own data set do not apply to {dataset}; write options of a data set "
             "behind its name, as --dataset name:key=value,key=value"
         )
-    packages = (open_dataset(dataset) if dataset else Scaleqa(options=given)).threads()
+    packages = open_threads(dataset) if dataset else Scaleqa(options=given).threads()
     write_packages(packages, out)
     rows = [{"package": package.name, **package.stats} for package in packages]
     if as_json:

@@ -5,9 +5,10 @@ from typing import Any
 
 from scaleqa import plugins
 from scaleqa.datasets.protocol import DataSet, DataSetDeclaration
-from scaleqa.errors import DataError
-from scaleqa.packages import Package, load_packages
+from scaleqa.errors import DataError, ScaleqaError
+from scaleqa.packages import Package, check_packages, load_packages
 from scaleqa.specs import Spec
+from tsim.errors import TsimError
 
 GROUP = "scaleqa.datasets"
 
@@ -53,8 +54,26 @@ def open_threads(where: str) -> list[Package]:
         return load_packages(path)
     name = Spec.parse(where).name
     if name in dataset_names() or name != where or ".py:" in name:
-        return open_dataset(where).threads()
+        return _threads(open_dataset(where))
     raise DataError(
         f"{where} is neither a directory of packages nor a data set "
         f"({', '.join(dataset_names())}); build packages with: scaleqa build --out {where}"
     )
+
+
+def _threads(dataset: DataSet) -> list[Package]:
+    """Returns the threads of a data set that hold together.
+
+    Raises:
+        DataError: It fails, or its packages cannot be measured on.
+    """
+    try:
+        packages = dataset.threads()
+    except (ScaleqaError, TsimError):
+        raise
+    except Exception as error:
+        raise DataError(
+            f"data set {dataset.name} fails: {type(error).__name__}: {error}"
+        ) from error
+    check_packages(packages)
+    return packages

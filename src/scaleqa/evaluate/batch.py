@@ -167,16 +167,26 @@ def import_batch(
     judges: dict[str, Judge] = {}
     for key, row in asked.items():
         if key in replies and row.run.reader:
-            name = (row.run.reader.judge or "letter").partition("/")[0]
-            judge = judges.setdefault(name, open_judge(name, judge_model))
+            if row.grader not in judges:
+                judges[row.grader] = open_judge(row.grader, judge_model)
+            judge = judges[row.grader]
+            reader = row.run.reader.model_copy(update={"judge": judge.identity})
+            asked_by = row.model_copy(update={"run": row.run.model_copy(update={"reader": reader})})
             path = row_path(out, row.run.system, row.run.package)
-            files[path].append(graded(row, replies[key], judge, embedder, price=price))
-    for path, rows in files.items():
-        if path.exists() and any(old.run != rows[0].run for old in read_rows(path)):
-            raise DataError(f"{path} holds rows of another run; choose another --out")
-    for path, rows in files.items():
+            files[path].append(graded(asked_by, replies[key], judge, embedder, price=price))
+    whole = {path: _joined(path, rows) for path, rows in files.items()}
+    for path, rows in whole.items():
         write_rows(path, rows)
-    return [row for rows in files.values() for row in rows]
+    return [row for rows in whole.values() for row in rows]
+
+
+def _joined(path: Path, rows: Sequence[Row]) -> list[Row]:
+    """Adds rows to those of the same run that are there; a question answered again is replaced."""
+    there = read_rows(path) if path.exists() else []
+    if any(old.run != rows[0].run for old in there):
+        raise DataError(f"{path} holds rows of another run; choose another --out")
+    known = {row.id: row for row in (*there, *rows)}
+    return sorted(known.values(), key=lambda row: row.place)
 
 
 def _rows_beside(prompts: Path) -> Path:
@@ -186,8 +196,13 @@ def _rows_beside(prompts: Path) -> Path:
 def _asked(beside: Path) -> Iterator[tuple[str, Row]]:
     """Reads what was asked; earlier versions wrote the row beside the id, not under a name."""
     for place, text in enumerate(_text_lines(beside)):
-        line = json.loads(text)
-        key = line.pop("custom_id")
+        try:
+            line = json.loads(text)
+            key = str(line.pop("custom_id"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{beside}, line {place + 1} is damaged; export the batch again"
+            ) from error
         yield key, read_row(line.get("row", line), beside, place)
 
 
@@ -250,6 +265,8 @@ def _text_lines(path: Path) -> list[str]:
         return [line for line in path.read_text("utf-8").split("\n") if line.strip()]
     except FileNotFoundError:
         raise DataError(f"{path} is missing; it is what the provider gives back") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as lines of JSON: {error}") from None
 
 
 def _reply(line: _Line) -> Reply:

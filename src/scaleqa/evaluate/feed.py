@@ -57,13 +57,14 @@ class Fed:
         together = any(gold <= {*unit.turns} for unit in found.units) if len(gold) > 1 else None
         # Views are for diagnostics: searching them again is no part of what a request takes.
         views = {name: bool(gold & turns) for name, turns in self.system.views(asked).items()}
-        last = place == len(self.package.questions) - 1
+        first = place == 0
         row = Row(
             run=self.run,
             id=question.id,
             place=place,
             question=question.question,
             options=question.options,
+            grader=question.grader,
             gold=question.answer,
             domain=question.domain,
             split=question.split,
@@ -80,11 +81,11 @@ class Fed:
             exchanges_shown=sum(turn >= len(self.package.stream) for turn in found.shown),
             context_tokens=tokens.estimate(found.context),
             llm_calls=self.calls(),
-            account=self._account() if last else None,
+            account=self._account() if first else None,
             timing=Timing(
                 date=datetime.now(UTC).date().isoformat(),
                 retrieve_ms=took,
-                ingest_ms=self.ingest_ms if last else None,
+                ingest_ms=self.ingest_ms if first else None,
             ),
             detail=_detail(found) if detail else None,
         )

@@ -1,5 +1,6 @@
 """Rows as earlier versions wrote them, brought to the present form."""
 
+from collections.abc import Mapping
 from typing import Any
 
 # What systems were called in rows of version 1.
@@ -82,6 +83,15 @@ def _answered(old: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def former_name(system: str) -> str:
+    """Returns what version 1 called a system."""
+    return _with_name(system, {new: old for old, new in NAMES.items()})
+
+
 def _renamed(system: str) -> str:
+    return _with_name(system, NAMES)
+
+
+def _with_name(system: str, names: Mapping[str, str]) -> str:
     name, colon, options = system.partition(":")
-    return f"{NAMES.get(name, name)}{colon}{options}"
+    return f"{names.get(name, name)}{colon}{options}"

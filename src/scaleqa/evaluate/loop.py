@@ -6,6 +6,7 @@ becomes two more turns of the thread. A run that was killed continues where it s
 that have rows are given to the fresh system again, without asking anybody.
 """
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from scaleqa.backends import ChatModel
 from scaleqa.errors import DataError
 from scaleqa.evaluate.feed import Fed, fed_system
 from scaleqa.evaluate.grading import Grading, Reading, written_options
-from scaleqa.evaluate.rowfile import RowFile, row_path
+from scaleqa.evaluate.rowfile import RowFile, former_path, row_path
 from scaleqa.evaluate.rows import Reader, Row, Run
 from scaleqa.packages import Package, Question, StreamTurn
 from scaleqa.systems import Exchange, Retrieved
@@ -69,17 +70,26 @@ def run_packages(
     """
     sizes = {package.name: len(package.stream) + len(package.questions) for package in packages}
     done = dict.fromkeys(sizes, 0)
+    stopped = threading.Event()
 
     def run_one(package: Package) -> list[Row]:
         def note(count: int, _: int) -> None:
+            if stopped.is_set():
+                raise KeyboardInterrupt
             done[package.name] = count
             if progress:
                 progress(sum(done.values()), sum(sizes.values()))
 
         return run_package(package, settings, embedder, out, progress=note)
 
+    if workers == 1:
+        return [row for package in packages for row in run_one(package)]
     with ThreadPoolExecutor(workers) as pool:
-        return [row for rows in pool.map(run_one, packages) for row in rows]
+        try:
+            return [row for rows in pool.map(run_one, packages) for row in rows]
+        except BaseException:
+            stopped.set()  # the others stop before their next question
+            raise
 
 
 def run_package(
@@ -97,9 +107,12 @@ def run_package(
     """
     grading = Grading(settings.reading, package, embedder) if settings.reading else None
     run = run_of(package, settings, embedder, grading)
-    rows = RowFile(row_path(out, settings.system, package.name) if out else None)
+    path = row_path(out, settings.system, package.name) if out else None
+    former = former_path(out, settings.system, package.name) if out else None
+    rows = RowFile(path, former)
+    _check(rows, package, run)
     try:
-        _check(rows, package, run)
+        rows.begin()
         if len(rows.rows) < len(package.questions):
             with fed_system(
                 package,
@@ -136,6 +149,7 @@ def run_of(
         system=settings.system,
         package=package.name,
         package_sha256=package.sha256,
+        dataset=package.settings.get("dataset", "scaleqa"),
         records_sha256=package.settings.get("records_sha256"),
         target=package.settings.get("target"),
         stream_turns=len(package.stream),
@@ -159,7 +173,10 @@ def _check(rows: RowFile, package: Package, run: Run) -> None:
 
 def _differing(run: Run, other: Run) -> str:
     ours, theirs = run.model_dump(), other.model_dump()
-    return ", ".join(name for name in ours if ours[name] != theirs[name]) or "questions"
+    names = [name for name in ours if ours[name] != theirs[name]]
+    # What rows of version 1 do not say does not count.
+    known = [name for name in names if theirs[name] is not None or name in ("model", "reader")]
+    return ", ".join(known) or "questions"
 
 
 def _ask_all(

@@ -5,31 +5,44 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from pydantic import ValidationError
 
 from scaleqa.errors import DataError
-from scaleqa.evaluate.former import upgraded
+from scaleqa.evaluate.former import former_name, upgraded
 from scaleqa.evaluate.rows import Row
 
 
 class RowFile:
-    """The rows of one system on one package, on disk or, without a path, in memory alone."""
+    """The rows of one system on one package, on disk or, without a path, in memory alone.
 
-    def __init__(self, path: Path | None) -> None:
-        """Opens the file; a line torn by a crash is removed, earlier versions are rewritten."""
+    Nothing is written before `begin`: the rows that are there may belong to another run.
+    """
+
+    def __init__(self, path: Path | None, former: Path | None = None) -> None:
+        """Reads the rows that are there.
+
+        Args:
+            path: The file; None to keep rows in memory.
+            former: Where an earlier version kept them, if not there.
+        """
         self.path = path
-        self.rows: list[Row] = []
-        self._file = None
-        if path is None:
+        self._moved = former if path and former and not path.exists() and former.exists() else None
+        source = self._moved or path
+        self.rows: list[Row] = read_rows(source) if source and source.exists() else []
+        self._file: TextIO | None = None
+
+    def begin(self) -> None:
+        """Opens the file; a line torn by a crash is removed, earlier versions are rewritten."""
+        if self.path is None:
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            self.rows = read_rows(path)
-            if path.read_bytes() != _lines(self.rows):
-                write_rows(path, self.rows)
-        self._file = path.open("a", encoding="utf-8")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self._moved or (self.path.exists() and self.path.read_bytes() != _lines(self.rows)):
+            write_rows(self.path, self.rows)
+        if self._moved:
+            self._moved.unlink()
+        self._file = self.path.open("a", encoding="utf-8")
 
     def append(self, row: Row) -> None:
         """Writes a row; it is on disk when this returns."""
@@ -48,6 +61,13 @@ class RowFile:
 def row_path(out: Path, system: str, package: str) -> Path:
     """Returns the file for the rows of a system on a package."""
     return out / re.sub(r"[^\w.=-]+", "_", system) / f"{package}.jsonl"
+
+
+def former_path(out: Path, system: str, package: str) -> Path | None:
+    """Returns where version 1 kept the rows of a system that had another name then, if it did."""
+    path = row_path(out, former_name(system), package)
+    first = next(iterate(path, detail=False), None) if path.exists() else None
+    return path if first and first.run.system == system else None
 
 
 def iterate(path: Path, *, detail: bool = True) -> Iterator[Row]:

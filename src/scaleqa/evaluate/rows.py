@@ -44,6 +44,8 @@ class Run(Stored):
     """Name of the package."""
     package_sha256: str | None = None
     """Hash of its thread and questions; None in rows of version 1."""
+    dataset: str | None = None
+    """Name of the data set."""
     records_sha256: str | None = None
     """Hash of the records, or of the data set's file."""
     target: int | None = None
@@ -116,7 +118,7 @@ class Answered(Stored):
 
 
 class Account(Stored):
-    """What a system read, built and kept for a package, after its last question."""
+    """What a system read, built and kept for a package, after its first question."""
 
     turns: int
     """Turns of the thread."""
@@ -154,6 +156,8 @@ class Row(Stored):
     """Place among the questions of the package."""
     question: str
     options: Mapping[str, str] | None = None
+    grader: str = "letter"
+    """The judge that grades answers."""
     gold: str | None = None
     """The right answer."""
     domain: str | None = None
@@ -183,7 +187,7 @@ class Row(Stored):
     """Calls of a language model by the system itself since the row before, ingest included."""
     answered: Answered | None = None
     account: Account | None = None
-    """On the last row of a package."""
+    """On the first row of a package: later, exchanges have been written back."""
     timing: Timing
     detail: Detail | None = None
 

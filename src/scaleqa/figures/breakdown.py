@@ -56,7 +56,7 @@ def scaling(groups: Iterable[Group]) -> list[Scaling]:
     kinds: dict[tuple[object, ...], list[Group]] = {}
     for group in groups:
         one = group.setting
-        kind = (one.backend, one.embedder, one.prompt, one.writeback)
+        kind = (one.dataset, one.backend, one.embedder, one.prompt, one.writeback)
         if one.target is not None:
             kinds.setdefault(kind, []).append(group)
     found = []

@@ -23,6 +23,7 @@ class Setting:
         prompt: The prompt's name and hash; None for retrieval alone.
         writeback: Whether exchanges became part of the thread.
         records: Hash of the records; None where rows do not say.
+        dataset: Name of the data set; None where rows do not say.
         stand_in: Whether no language model answered.
     """
 
@@ -32,6 +33,7 @@ class Setting:
     prompt: str | None = None
     writeback: bool = False
     records: str | None = None
+    dataset: str | None = None
     stand_in: bool = False
 
     @property
@@ -84,6 +86,7 @@ def setting_of(row: Row) -> Setting:
         prompt=reader.prompt if reader else None,
         writeback=reader.writeback if reader else False,
         records=run.records_sha256,
+        dataset=run.dataset,
         stand_in=reader.stand_in if reader else False,
     )
 
@@ -93,14 +96,31 @@ def key_of(row: Row) -> Key:
     return row.run.system, row.run.package, row.id
 
 
+def same_thread(row: Row, other: Row) -> None:
+    """Refuses to compare what systems retrieved from different threads.
+
+    Raises:
+        DataError: The rows are known to be about different threads.
+    """
+    one, two = row.run, other.run
+    known = one.package_sha256 and two.package_sha256
+    if (one.package_sha256 != two.package_sha256) if known else (one.target != two.target):
+        raise DataError(
+            f"rows of {one.system} and {two.system} for {one.package} are about different threads; "
+            "name a directory whose rows are about the same packages"
+        )
+
+
 def group(rows: Iterable[Row]) -> list[Group]:
     """Groups rows by setting: long threads first, readers with a model before others.
 
     Raises:
-        DataError: A question has two rows of one system in one setting.
+        DataError: A question has two rows of one system in one setting, or rows of one setting are
+            about different threads.
     """
     found: dict[Setting, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     seen: set[tuple[Setting, Key]] = set()
+    threads: dict[tuple[Setting, str], Row] = {}
     for row in rows:
         setting, key = setting_of(row), key_of(row)
         if (setting, key) in seen:
@@ -111,6 +131,7 @@ def group(rows: Iterable[Row]) -> list[Group]:
             )
         seen.add((setting, key))
         found[setting][key[0]].append(row)
+        same_thread(row, threads.setdefault((setting, row.run.package), row))
     return [
         Group(
             setting=setting,

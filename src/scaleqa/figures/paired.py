@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row
+from scaleqa.figures.groups import same_thread
 from scaleqa.figures.scores import counts
 from scaleqa.stats import Difference, mcnemar, paired_bootstrap
 
@@ -45,13 +46,16 @@ def compare(rows: Sequence[Row], first: str, second: str) -> tuple[int, list[Com
         The number of questions, and a comparison for each measure.
 
     Raises:
-        DataError: One of them has no rows, has two for a question, or they share no question.
+        DataError: One of them has no rows, has two for a question, they share no question, or
+            their rows are about different threads.
     """
     sides = [_own(rows, name) for name in (first, second)]
     ids = sorted({*sides[0]} & {*sides[1]})
     if not ids:
         raise DataError(f"{first} and {second} have no question in common")
     pairs = [(sides[0][i], sides[1][i]) for i in ids]
+    for one, two in pairs:
+        same_thread(one, two)
     answered = all(counts(row) for pair in pairs for row in pair)
     alone = all(row.run.reader is None for pair in pairs for row in pair)
     wanted = {"hit": True, "correct": answered, "recalled": alone}

@@ -41,7 +41,7 @@ class Kept:
         vectors: Vectors, summed over packages.
         text_amplification: Words indexed over words read.
         embedded_texts: Texts embedded to take in the threads, over the turns of the threads.
-        ingest_ms: Mean time to take in a turn.
+        ingest_ms_per_turn: Mean time to take in a turn.
         retrieve_p50_ms: Median time of a request.
         retrieve_p95_ms: 95th percentile.
         llm_calls: Calls of a language model; None where rows do not say.
@@ -50,7 +50,7 @@ class Kept:
     vectors: int
     text_amplification: float
     embedded_texts: float
-    ingest_ms: float
+    ingest_ms_per_turn: float
     retrieve_p50_ms: float
     retrieve_p95_ms: float
     llm_calls: int | None
@@ -153,7 +153,7 @@ def _kept(rows: Sequence[Row]) -> Kept | None:
         vectors=_total(accounts, "vectors"),
         text_amplification=_total(accounts, "indexed_words") / _total(accounts, "words"),
         embedded_texts=_total(accounts, "embedded_texts") / turns,
-        ingest_ms=sum(ingest) / turns,
+        ingest_ms_per_turn=sum(ingest) / turns,
         retrieve_p50_ms=times.median,
         retrieve_p95_ms=times.p95,
         llm_calls=sum(known) if len(known) == len(calls) else None,

@@ -28,9 +28,12 @@ def letter_of(reply: str, letters: str) -> str | None:
     """
     if not letters:
         return None
+    written = {letter.upper(): letter for letter in letters}
     choice = f"([{re.escape(letters)}])"
-    lines = re.findall(rf"^\W*answer\W*\s*\(?{choice}\b", reply, flags=re.IGNORECASE | re.MULTILINE)
-    named = {match.upper() for match in lines}
+    lines = re.findall(
+        rf"^[^\w\n]*answer[^\w\n]*{choice}\b", reply, flags=re.IGNORECASE | re.MULTILINE
+    )
+    named = {written[match.upper()] for match in lines}
     if named:
         return named.pop() if len(named) == 1 else None
     bare = re.fullmatch(rf"\s*\(?{choice}\)?[.:]?\s*", reply)

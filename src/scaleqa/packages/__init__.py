@@ -1,6 +1,7 @@
 """Threads of any length, built deterministically from records and noise."""
 
 from scaleqa.packages.build import BuildSettings, Mix, build
+from scaleqa.packages.check import check_packages
 from scaleqa.packages.package import (
     Block,
     Package,
@@ -19,6 +20,7 @@ __all__ = [
     "Question",
     "StreamTurn",
     "build",
+    "check_packages",
     "load_packages",
     "subset",
     "write_packages",

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -58,11 +59,6 @@ class Question:
     reasoning: str | None = None
     grader: str = LETTER
 
-    @property
-    def credit(self) -> float:
-        """The credit for an unanswered question: the chance of guessing it."""
-        return 1 / len(self.options) if self.options else 0.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
@@ -101,7 +97,7 @@ class Package:
     def sha256(self) -> str:
         """A hash of the thread and the questions."""
         said = [[turn.role, turn.text] for turn in self.stream]
-        asked = [[question.id, question.question, question.evidence] for question in self.questions]
+        asked = [_described(question) for question in self.questions]
         return hashlib.sha256(json.dumps([said, asked]).encode()).hexdigest()
 
     @property
@@ -122,13 +118,25 @@ class Package:
 
 
 def write_packages(packages: Sequence[Package], out: Path) -> None:
-    """Writes each package to a directory of its own.
+    """Writes each package to a directory of its own; all appear, or none.
 
     Raises:
         DataError: `out` is not empty.
     """
-    if out.exists() and any(out.iterdir()):
-        raise DataError(f"{out} is not empty; name a new directory, or remove it first")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise DataError(f"{out} is not an empty directory; name a new one, or remove it first")
+    part = out.with_name(f"{out.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        _write_all(packages, part)
+        if out.exists():
+            out.rmdir()
+        part.rename(out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _write_all(packages: Sequence[Package], out: Path) -> None:
     for package in packages:
         directory = out / package.name
         directory.mkdir(parents=True)
@@ -162,9 +170,19 @@ def load_packages(path: Path) -> list[Package]:
 
 
 def _load(directory: Path) -> Package:
-    manifest = json.loads((directory / MANIFEST).read_bytes())
+    try:
+        manifest = json.loads((directory / MANIFEST).read_bytes())
+        hashes, name, settings = manifest["sha256"], manifest["name"], manifest["settings"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{directory / MANIFEST} is damaged; build the package again") from error
+    return _read(directory, hashes, name, settings)
+
+
+def _read(
+    directory: Path, hashes: Mapping[str, str], title: str, settings: Mapping[str, Any]
+) -> Package:
     contents = {}
-    for name, expected in manifest["sha256"].items():
+    for name, expected in hashes.items():
         try:
             contents[name] = (directory / name).read_bytes()
         except FileNotFoundError:
@@ -176,12 +194,12 @@ def _load(directory: Path) -> Package:
                 "changed after it was built; build the package again"
             )
     return Package(
-        name=manifest["name"],
+        name=title,
         stream=tuple(StreamTurn(**row) for row in _rows(contents[STREAM])),
         questions=tuple(_question(row) for row in _rows(contents[QUERIES])),
         truth=_blocks(contents[TRUTH]),
         noise=_blocks(contents[NOISE]),
-        settings=manifest["settings"],
+        settings=settings,
     )
 
 

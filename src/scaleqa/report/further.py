@@ -105,7 +105,7 @@ def retrieved(group: Group, found: Sequence[Retrieval], colours: Colours) -> Blo
         Column(key="vectors", head="vectors", form=count),
         Column(key="text_amplification", head="text ×", form=fine),
         Column(key="embedded_texts", head="texts embedded per turn", form=fine),
-        Column(key="ingest_ms", head="ingest, ms per turn", form=fine),
+        Column(key="ingest_ms_per_turn", head="ingest, ms per turn", form=fine),
     )
     return (
         Paragraph(
@@ -166,7 +166,7 @@ def costs(group: Group, found: Sequence[Cost], colours: Colours) -> Blocks:
         Column(key="answer_p50", head="answer p50, ms", form=tenths, signs=reader),
         Column(key="answer_p95", head="p95", form=tenths, signs=reader, joined=True),
         Column(key="calls", head="LLM calls to answer", form=count, signs=reader),
-        Column(key="own_calls", head="of the system itself", form=count),
+        Column(key="own_calls", head="LLM calls of the system", form=count),
         *(priced if any(one.cost_usd is not None for one in found) else ()),
     )
     answered = group.setting.answers

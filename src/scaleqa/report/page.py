@@ -1,6 +1,6 @@
 """The report: which figures, in which order, with which words."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from scaleqa.report.palette import system_colours
 from scaleqa.report.words import finding, label
 
 TITLE = "SCALE-QA report"
-NO_MODEL = "There is nothing to say here about this setting: no language model answered."
+NOTHING = "There is nothing to show here for this setting."
 DETAILS = 200
 
 
@@ -99,13 +99,17 @@ def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
         report_page(found),
         "report.html",
         settings=names,
-        shown=_shown(len(chosen), len(payload["questions"])),
+        shown=_shown(payload["questions"]),
         data=payload,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f"{out.name}.part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    part.replace(out)
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(out)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
     return finding(groups[0], found[0].main, found[0].paired)
 
 
@@ -152,7 +156,7 @@ def _section(
         blocks = tuple(
             Variant(
                 title=label(one.group.setting, one.group.questions),
-                blocks=some or (Paragraph(text=NO_MODEL),),
+                blocks=some or (Paragraph(text=NOTHING),),
             )
             for one, some in zip(found, written, strict=True)
         )
@@ -189,11 +193,14 @@ def _whole(runs: Path, wanted: Callable[[Row], bool]) -> Iterator[Row]:
     return (row for file in row_files(runs) for row in iterate(file) if wanted(row))
 
 
-def _shown(detailed: int, questions: int) -> str:
-    if detailed >= questions:
+def _shown(questions: Sequence[Mapping[str, Any]]) -> str:
+    detailed = sum(bool(one.get("full", {}).get("rows")) for one in questions)
+    if not detailed:
+        return f"All {len(questions):,} questions are here in brief, without what was retrieved."
+    if detailed == len(questions):
         return "All questions are here with everything that was retrieved."
     return (
-        f"All {questions:,} questions are here; {detailed:,} of them with everything that was "
+        f"All {len(questions):,} questions are here; {detailed:,} of them with everything that was "
         "retrieved: those on which systems disagree first, spread evenly, then others."
     )
 

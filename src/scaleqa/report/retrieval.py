@@ -44,7 +44,7 @@ KEPT = (
     Column(key="vectors", head="vectors", form=count),
     Column(key="text_amplification", head="text ×", form=fine),
     Column(key="embedded_texts", head="texts embedded per turn", form=fine),
-    Column(key="ingest_ms", head="ingest ms per turn", form=fine),
+    Column(key="ingest_ms_per_turn", head="ingest ms per turn", form=fine),
     Column(key="retrieve_p50_ms", head="p50 ms", form=fine),
     Column(key="retrieve_p95_ms", head="p95 ms", form=fine, joined=True),
 )

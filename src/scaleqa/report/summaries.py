@@ -41,7 +41,7 @@ def scores_table(results: Mapping[str, Scores]) -> Table:
         Column(key="hit", head="CL hit"),
         interval("interval"),
         Column(key="tokens", head="context tokens", form=count),
-        Column(key="exchanges", head="of them earlier exchanges", form=_percent),
+        Column(key="exchanges", head="turns from exchanges", form=_percent),
     )
     return Table(columns=columns, rows=tuple(rows))
 
@@ -103,7 +103,7 @@ def retrieval_table(found: Sequence[Retrieval]) -> Table:
             "recalled": one.recalled.value,
             "together": one.together.value if one.together else None,
             "tokens": one.context_tokens,
-            "ingest": one.kept.ingest_ms if one.kept else None,
+            "ingest": one.kept.ingest_ms_per_turn if one.kept else None,
             "p50": one.kept.retrieve_p50_ms if one.kept else None,
         }
         for one in found

@@ -5,13 +5,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Generic, TypeVar
 
+from scaleqa.errors import DataError, ScaleqaError
 from scaleqa.options import Option, list_options, read_options
 from scaleqa.specs import Spec
 from scaleqa.systems.protocol import System, Tools
+from tsim.errors import TsimError
 
 OptionsT = TypeVar("OptionsT")
 # The order of a system that declares none.
 UNPLACED = 100
+# What a system must be able to do.
+METHODS = ("ingest", "retrieve", "observe", "account", "views", "close")
 
 
 class Kind(StrEnum):
@@ -106,7 +110,22 @@ class SystemDeclaration(Generic[OptionsT]):
             truth=tools.truth if self.sees is Sees.EVIDENCE else {},
             dialogues=tools.dialogues if self.sees is Sees.BOUNDARIES else (),
         )
-        return self.make(read_options(self.options, options, of=self.name), shown)
+        given = read_options(self.options, options, of=self.name)
+        try:
+            system = self.make(given, shown)
+        except (ScaleqaError, TsimError):
+            raise
+        except Exception as error:
+            raise DataError(
+                f"system {self.name} cannot be opened: {type(error).__name__}: {error}"
+            ) from error
+        missing = [name for name in METHODS if not callable(getattr(system, name, None))]
+        if missing:
+            raise DataError(
+                f"system {self.name} makes {type(system).__name__}, which has no {missing[0]}(); "
+                "see scaleqa.systems.System"
+            )
+        return system
 
     def list_options(self) -> list[Option]:
         """Lists the options."""

@@ -16,6 +16,8 @@ from scaleqa.systems.declaration import UNPLACED, Kind, SystemDeclaration
 from scaleqa.systems.protocol import System, Tools
 
 GROUP = "scaleqa.systems"
+# Systems that had another name.
+FORMER = {"tsim_late": "tsim"}
 KINDS = tuple(Kind)
 
 
@@ -39,6 +41,8 @@ def find_system(name: str) -> SystemDeclaration[Any]:
     Raises:
         DataError: There is no such system, or it cannot be loaded.
     """
+    if name in FORMER:
+        raise DataError(f"system {name!r} is called {FORMER[name]!r} now")
     found = plugins.load(GROUP, name, "system")
     if isinstance(found, SystemDeclaration):
         if name in plugins.points(GROUP) and found.name != name:

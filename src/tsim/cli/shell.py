@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -65,12 +65,18 @@ def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = 
     try:
         app()
     except reported as error:
-        kind = getattr(error, "kind", "error")
-        if "--json" in sys.argv:
-            print_json({"error": {"kind": kind, "message": str(error)}})
-        else:
-            stderr.print(f"{program}: {error}", style="red", markup=False, soft_wrap=True)
-        sys.exit(1)
+        _fail(program, getattr(error, "kind", "error"), str(error))
+    except OSError as error:
+        # What a user named cannot be read or written; everything else is handled where it happens.
+        _fail(program, "bad_file", f"{error.filename or 'a file'}: {error.strerror or error}")
     except KeyboardInterrupt:
         stderr.print("interrupted")
         sys.exit(130)
+
+
+def _fail(program: str, kind: str, message: str) -> NoReturn:
+    if "--json" in sys.argv:
+        print_json({"error": {"kind": kind, "message": message}})
+    else:
+        stderr.print(f"{program}: {message}", style="red", markup=False, soft_wrap=True)
+    sys.exit(1)

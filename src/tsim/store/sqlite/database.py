@@ -14,6 +14,8 @@ from tsim.store.sqlite.migrate import known, migrate
 CHECKPOINT_PAGES = 8000
 # Idle connections kept for reuse: opening one takes longer than most reads.
 IDLE = 8
+# Milliseconds that emptying the log waits for readers.
+SCRUB_MS = 250
 
 
 class DatabaseFile:
@@ -63,6 +65,7 @@ class DatabaseFile:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Yields the connection for writing, in a transaction that commits or rolls back."""
         with self._writer_lock, self._explained():
+            self._require_open()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -84,7 +87,13 @@ class DatabaseFile:
         """Rewrites the file and empties the log; returns False if readers still use the log."""
         with self._writer_lock, self._explained():
             self._writer.execute("VACUUM")
-            busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            # Every writer waits as long as this does: a reader that takes its time must not hold
+            # them up. The caller tries again later.
+            self._writer.execute(f"PRAGMA busy_timeout = {SCRUB_MS}")
+            try:
+                busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {round(1000 * self._busy_seconds)}")
         return not busy
 
     def close(self) -> None:
@@ -117,14 +126,17 @@ class DatabaseFile:
         migrate(self._writer, known())
 
     def _lend(self) -> sqlite3.Connection:
+        self._require_open()
         with self._idle_lock:
-            if self._closed:
-                raise StoreError(f"{self.path} is closed; open it again")
             if self._idle:
                 return self._idle.pop()
         connection = self._connect()
         connection.execute("PRAGMA query_only = ON")
         return connection
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path} is closed; open it again")
 
     def _take_back(self, connection: sqlite3.Connection) -> None:
         try:
