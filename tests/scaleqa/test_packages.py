@@ -127,7 +127,7 @@ def test_packages_are_read_back_and_changes_are_noticed(tmp_path):
     write_packages(packages, tmp_path / "out")
     assert load_packages(tmp_path / "out") == packages
     assert load_packages(tmp_path / "out" / "batch-02") == [packages[1]]
-    with pytest.raises(DataError, match="not empty"):
+    with pytest.raises(DataError, match="not an empty directory"):
         write_packages(packages, tmp_path / "out")
     with (tmp_path / "out" / "batch-01" / "stream.jsonl").open("a") as file:
         file.write("\n")

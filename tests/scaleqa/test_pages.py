@@ -185,7 +185,7 @@ def test_lengths_are_read_as_they_are_written():
     assert [length_name(target) for target in (None, 0, 2500)] == [
         "unknown length", "evidence only", "2.5k"
     ]  # fmt: skip
-    for wrong in ("", "k", "long", "1.5k", "-1"):
+    for wrong in ("", "k", "long", "1.5k", "-1", "²k"):
         with pytest.raises(DataError, match="is no length"):
             parse_target(wrong)
 
