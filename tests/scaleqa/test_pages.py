@@ -242,7 +242,7 @@ def test_the_retrieval_page_compares_with_the_first_system_and_the_paper(package
     assert against.cells()[1][-1] == "0.25"
     assert against.cells()[0][-3:] == ["–", "–", "–"]
     assert [column.head for column in groups.columns] == ["system", "Finance (2)", "Legal (2)"]
-    assert kept.cells()[0] == ["tsim", "60", "2.00", "1.20", "0.50", "1.00", "1.00"]
+    assert kept.cells()[0] == ["tsim", "60", "2.00", "1.20", "0"]
     assert views.rows == ({"system": "tsim_official", "view": "raw", "rate": 0.25, "paper": 0.638},)
     assert "by domain" in groups.title
 
