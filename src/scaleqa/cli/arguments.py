@@ -1,5 +1,8 @@
 """Arguments and options shared by several commands."""
 
+import re
+import shlex
+import sys
 from typing import Annotated
 
 import typer
@@ -31,3 +34,10 @@ Prompt = Annotated[
     str | None,
     typer.Option(help="Name of the prompt; by default the one that fits the questions."),
 ]
+# The directories of an absolute path, which mean nothing to other people.
+ABSOLUTE = re.compile(r"(?<![^=,;:])/(?:[^/,;=]+/)+")
+
+
+def typed_command() -> str:
+    """Returns the command as it was typed, with absolute paths by their names alone."""
+    return shlex.join(["scaleqa", *(ABSOLUTE.sub("", word) for word in sys.argv[1:])])

@@ -1,13 +1,12 @@
 """`scaleqa cuts`: topic shifts against annotations."""
 
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from scaleqa.cli.arguments import EmbeddingModel
+from scaleqa.cli.arguments import EmbeddingModel, typed_command
 from scaleqa.datasets.tiage import DEV, TEST, Chat, load_chats
 from scaleqa.evaluate.cuts import Embedded, compare_rules, embedded
 from scaleqa.pages.markdown import write_markdown
@@ -36,8 +35,8 @@ def cuts(
     window, found = compare_rules(ready[DEV], ready[TEST], seed)
     if table:
         hashes = {name: held.sha256 for name, held in sets.items()}
-        command = shlex.join(["scaleqa", "cuts", directory.name, "--seed", str(seed)])
-        write_markdown(cuts_page(found, window, hashes, command, embedder.identity), table)
+        page = cuts_page(found, window, hashes, typed_command(), embedder.identity)
+        write_markdown(page, table)
     if as_json:
         print_json({"window": window, "rules": [asdict(one) for one in found]})
         return

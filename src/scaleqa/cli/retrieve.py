@@ -1,8 +1,5 @@
 """`scaleqa retrieve`: retrieval without an answer model."""
 
-import re
-import shlex
-import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scaleqa.backends import open_chat
-from scaleqa.cli.arguments import Assist, EmbeddingModel, Systems, Threads
+from scaleqa.cli.arguments import Assist, EmbeddingModel, Systems, Threads, typed_command
 from scaleqa.datasets import open_threads
 from scaleqa.evaluate import Row, RunSettings, run_packages
 from scaleqa.figures.retrieval import retrieval
@@ -22,9 +19,6 @@ from scaleqa.specs import split_specs
 from scaleqa.systems import with_budget
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
-
-# The directories of an absolute path, which say nothing to other people.
-ABSOLUTE = re.compile(r"(?<![^=,;:])/(?:[^/,;=]+/)+")
 
 
 def retrieve(
@@ -69,7 +63,7 @@ def retrieve(
                     loaded, settings, embedder, out, workers=workers, progress=advance
                 )
     if table:
-        write_markdown(retrieval_page(rows, loaded, _command()), table)
+        write_markdown(retrieval_page(rows, loaded, typed_command()), table)
     found = [retrieval(own) for own in rows.values()]
     if as_json:
         print_json([one.as_json() for one in found])
@@ -77,8 +71,3 @@ def retrieve(
     print_tables(retrieval_table(found))
     if out:
         print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")
-
-
-def _command() -> str:
-    """Returns the command line, with absolute paths reduced to their names."""
-    return shlex.join(["scaleqa", *(ABSOLUTE.sub("", word) for word in sys.argv[1:])])

@@ -105,7 +105,7 @@ def retrieval_page(
         blocks += [Paragraph(text=f"Paper: {beside.source}."), _transferred(beside)]
     notes = [
         "Intervals of shares are Wilson's, 95 %; of differences, by paired bootstrap.",
-        "Times are not shown, since runs share the machine; `scaleqa reproduce cost` measures them.",
+        "Times are not shown: runs share the machine. `scaleqa reproduce cost` measures them.",
     ]
     if target == paper.TARGET or beside:
         notes.append(ORIENTATION)
