@@ -237,8 +237,8 @@ def test_rows_under_the_former_name_of_a_system_are_continued(packages, tiny_emb
 
 
 def test_an_interrupted_run_asks_no_further_question(packages, tiny_embedder, tmp_path):
-    many = build(RECORDS[:24], NOISE, settings_of(1500, truth_cap=0.5))
-    assert len(many) > 2
+    many = build(RECORDS, NOISE, settings_of(1500, truth_cap=0.8))
+    assert len(many) > 4
     calls = []
 
     def advance(done, total):

@@ -21,6 +21,7 @@ from scaleqa.packages import build
 from scaleqa.specs import Spec
 from scaleqa.systems import (
     Asked,
+    FlatSystem,
     Kind,
     Sees,
     Tools,
@@ -126,11 +127,16 @@ def test_gold_is_for_the_oracle_alone(tools):
         open_system("oracle", Tools(embedder=WordEmbedder(), truth=HiddenTruth())).retrieve(ASKED)
 
 
+class Deaf(FlatSystem):
+    def retrieve(self, asked):
+        return self.show([])
+
+
 @pytest.mark.parametrize("name", system_names())
 def test_truth_is_handed_to_those_alone_that_declare_it(name, tools, monkeypatch):
     handed = []
     declared = find_system(name)
-    spied = replace(declared, make=lambda options, tools: handed.append(tools))
+    spied = replace(declared, make=lambda _, tools: handed.append(tools) or Deaf())
     monkeypatch.setattr(import_module(f"scaleqa.systems.{name}"), "SYSTEM", spied)
     open_system(name, tools)
     truth = tools.truth if declared.sees is Sees.EVIDENCE else {}

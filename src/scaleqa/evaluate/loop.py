@@ -9,7 +9,7 @@ that have rows are given to the fresh system again, without asking anybody.
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +46,10 @@ class RunSettings:
     cold: bool = False
 
 
+class _StoppedError(Exception):
+    """Another package has failed."""
+
+
 def run_packages(
     packages: Sequence[Package],
     settings: RunSettings,
@@ -75,7 +79,7 @@ def run_packages(
     def run_one(package: Package) -> list[Row]:
         def note(count: int, _: int) -> None:
             if stopped.is_set():
-                raise KeyboardInterrupt
+                raise _StoppedError
             done[package.name] = count
             if progress:
                 progress(sum(done.values()), sum(sizes.values()))
@@ -85,11 +89,18 @@ def run_packages(
     if workers == 1:
         return [row for package in packages for row in run_one(package)]
     with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(run_one, package) for package in packages]
         try:
-            return [row for rows in pool.map(run_one, packages) for row in rows]
-        except BaseException:
-            stopped.set()  # the others stop before their next question
-            raise
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            stopped.set()  # if one fails, or the user interrupts, the others ask nothing more
+            for future in futures:
+                future.cancel()
+    started = [future for future in futures if not future.cancelled()]
+    failed = [error for future in started if (error := future.exception())]
+    for error in sorted(failed, key=lambda one: isinstance(one, _StoppedError)):
+        raise error
+    return [row for future in futures for row in future.result()]
 
 
 def run_package(
