@@ -126,9 +126,12 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 def write_whole(path: Path, content: bytes) -> None:
     """Writes a file, all or nothing, over what was there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_bytes(content)
-    part.replace(path)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_row(found: Any, path: Path, place: int, *, detail: bool = True) -> Row:

@@ -1,11 +1,11 @@
 """What a system's contexts and answers took."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scaleqa.evaluate.rows import Row
 from scaleqa.figures.groups import Group
-from scaleqa.figures.scores import cost
+from scaleqa.figures.scores import cost, llm_calls
 from scaleqa.figures.spread import spread
 
 
@@ -61,15 +61,6 @@ def _cost(name: str, rows: Sequence[Row]) -> Cost:
         retrieve_p95_ms=retrieve.p95,
         answer_p50_ms=answer.median if answer else None,
         answer_p95_ms=answer.p95 if answer else None,
-        llm_calls=_total(row.llm_calls for row in rows),
+        llm_calls=llm_calls(rows),
         cost_usd=cost(rows),
     )
-
-
-def _total(values: Iterable[int | None]) -> int | None:
-    total = 0
-    for value in values:
-        if value is None:
-            return None
-        total += value
-    return total

@@ -7,6 +7,7 @@ from typing import Any
 
 from scaleqa.evaluate.rows import Account, Row
 from scaleqa.figures.paired import Compared, compared
+from scaleqa.figures.scores import llm_calls
 from scaleqa.figures.spread import spread
 from scaleqa.stats import Interval, wilson
 
@@ -146,8 +147,6 @@ def _kept(rows: Sequence[Row]) -> Kept | None:
     if len(accounts) != len({row.run.package for row in rows}):
         return None
     times = spread([row.timing.retrieve_ms for row in rows])
-    calls = [row.llm_calls for row in rows]
-    known = [count for count in calls if count is not None]
     turns = _total(accounts, "turns")
     return Kept(
         vectors=_total(accounts, "vectors"),
@@ -156,7 +155,7 @@ def _kept(rows: Sequence[Row]) -> Kept | None:
         ingest_ms_per_turn=sum(ingest) / turns,
         retrieve_p50_ms=times.median,
         retrieve_p95_ms=times.p95,
-        llm_calls=sum(known) if len(known) == len(calls) else None,
+        llm_calls=llm_calls(rows),
     )
 
 

@@ -125,6 +125,13 @@ def cost(rows: Sequence[Row]) -> float | None:
     return round(sum(known), 6) if len(known) == len(costs) else None
 
 
+def llm_calls(rows: Sequence[Row]) -> int | None:
+    """Adds up the calls that a system made itself; None if some rows do not say."""
+    calls = [row.llm_calls for row in rows]
+    known = [count for count in calls if count is not None]
+    return sum(known) if len(known) == len(calls) else None
+
+
 def _audit(given: Sequence[tuple[bool, Answered]], count: int) -> dict[str, float]:
     return {
         f"{'hit' if hit else 'miss'}_{'correct' if correct else 'wrong'}": sum(

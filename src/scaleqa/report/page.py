@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scaleqa.evaluate.rowfile import all_rows, iterate, row_files
+from scaleqa.evaluate.rowfile import all_rows, iterate, row_files, write_whole
 from scaleqa.evaluate.rows import Row
 from scaleqa.figures.breakdown import Cell, by_domain, by_stress, scaling
 from scaleqa.figures.comparison import Main, Paired, main_table, paired_table
@@ -102,14 +102,7 @@ def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
         shown=_shown(payload["questions"]),
         data=payload,
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f"{out.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(out)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    write_whole(out, text.encode())
     return finding(groups[0], found[0].main, found[0].paired)
 
 

@@ -6,7 +6,6 @@ another run are refused.
 """
 
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -199,13 +198,9 @@ def slug(name: str) -> str:
 
 
 def _keep(made: Sequence[Package], directory: Path) -> None:
-    """Writes packages all or none, or checks that those that are there are the same."""
+    """Writes packages, or checks that those that are there are the same."""
     if not directory.exists():
-        part = directory.with_name(f"{directory.name}.part")
-        if part.exists():
-            shutil.rmtree(part)
-        write_packages(made, part)
-        part.rename(directory)
+        write_packages(made, directory)
     elif load_packages(directory) != list(made):
         raise DataError(
             f"{directory} holds packages of other records, noise or settings; choose another --out"
