@@ -11,7 +11,7 @@ from scaleqa.noise.clashes import clashes
 from scaleqa.records import DOMAINS, LETTERS, SPLITS, shipped, shipped_sequels
 from scaleqa.records.card import fingerprint, stats
 from scaleqa.records.draw import read_ledger
-from scaleqa.records.load import data_dir
+from scaleqa.records.load import data_dir, read_supplements
 from scaleqa.records.sequels import shipped_readings
 from scaleqa.records.validate import validate
 from tests.conftest import ROOT
@@ -36,7 +36,9 @@ def test_there_are_three_thousand_balanced_records(records):
 
 def test_no_critical_finding_and_every_receipt_matches(records):
     receipts = read_ledger(ROOT / "src" / "scaleqa" / "records" / "data" / "draws.jsonl")
-    found = validate(records, receipts=receipts, release=True, sequels=shipped_sequels())
+    found = validate(
+        records, receipts=receipts, release=True, supplements=read_supplements(None)[0]
+    )
     assert found.critical == []
     assert [p.name for p in found.probes if p.accuracy > p.limit] == []
 

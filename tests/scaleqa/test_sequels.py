@@ -11,7 +11,7 @@ from scaleqa.cli.app import app
 from scaleqa.errors import DataError
 from scaleqa.packages import build, load_packages, write_packages
 from scaleqa.records import Sequel, load_records, load_sequels, shipped, shipped_sequels
-from scaleqa.records.load import data_dir, read_lines
+from scaleqa.records.load import Supplements, data_dir, read_lines
 from scaleqa.records.validate import validate
 from scaleqa.systems import Asked, Tools, open_system
 from tests.support.records import NOISE, RECORDS, SEQUELS, follow, make, settings_of, write
@@ -82,7 +82,7 @@ NAMED = make(1, question="Do we call Brandauer or Orrin's sister?")
     ],
 )
 def test_a_sequel_that_does_not_fit_its_record_is_critical(sequel, problem):
-    report = validate([NAMED], sequels=[sequel])
+    report = validate([NAMED], supplements=Supplements(sequels=[sequel]))
     (finding,) = report.critical
     assert (finding.code, finding.where) == ("sequel", sequel.id)
     assert problem in finding.message
@@ -90,7 +90,7 @@ def test_a_sequel_that_does_not_fit_its_record_is_critical(sequel, problem):
 
 def test_sound_sequels_are_counted_and_may_use_the_name_if_they_say_so():
     named = follow(NAMED, named=True, dialogue=turns("a", "b", "Orrin left"), keeps=[])
-    report = validate([NAMED, make(2)], sequels=[named, follow(make(2))])
+    report = validate([NAMED, make(2)], supplements=Supplements(sequels=[named, follow(make(2))]))
     assert (report.critical, report.sequels) == ([], 2)
 
 
@@ -98,11 +98,11 @@ def test_sequels_stand_alone():
     records = [make(1), make(2)]
     same = turns("one", "two", "three")
     twins = [follow(record, dialogue=same) for record in records]
-    (finding,) = validate(records, sequels=twins).critical
+    (finding,) = validate(records, supplements=Supplements(sequels=twins)).critical
     assert finding.where == records[1].id
     assert finding.message == f"the same text as the sequel of {records[0].id}"
     two = [follow(records[0]), follow(records[0], dialogue=same)]
-    (finding,) = validate(records, sequels=two).critical
+    (finding,) = validate(records, supplements=Supplements(sequels=two)).critical
     assert (finding.where, finding.message) == (records[0].id, "has 2 sequels")
 
 

@@ -12,13 +12,13 @@ from scaleqa.errors import DataError, InvalidError
 from scaleqa.pages.forms import text
 from scaleqa.pages.table import Column, Table, interval, listing
 from scaleqa.pages.terminal import print_tables
-from scaleqa.records import Record, Sequel, shipped, shipped_sequels
+from scaleqa.records import Record, shipped, shipped_sequels
 from scaleqa.records.calibration import Calibration, calibrate, read_answers
 from scaleqa.records.card import card as write_card
 from scaleqa.records.card import report_json, stats
 from scaleqa.records.draw import draw, read_ledger
 from scaleqa.records.export import export
-from scaleqa.records.load import data_dir, read_lines, read_records, record_files, sequel_files
+from scaleqa.records.load import data_dir, read_records, read_supplements, record_files
 from scaleqa.records.release import release
 from scaleqa.records.sequels import shipped_readings
 from scaleqa.records.validate import Validation, validate
@@ -244,7 +244,7 @@ def _validate(
 ) -> tuple[list[Record], Validation]:
     records, bad = (shipped(), []) if path is None else read_records(record_files(path))
     ledgers = _ledgers(path, draws)
-    sequels, unread = read_lines(sequel_files(path), Sequel)
+    supplements, unread = read_supplements(path)
     receipts = [r for ledger in ledgers for r in read_ledger(ledger)] if ledgers else None
     embedder = open_embedder(cached=True) if embeddings else None
     report = validate(
@@ -253,7 +253,7 @@ def _validate(
         receipts=receipts,
         embedder=embedder,
         release=path is None,
-        sequels=sequels,
+        supplements=supplements,
     )
     return records, report
 
@@ -278,6 +278,6 @@ def _show_report(report: Validation) -> None:
     )
     print(
         f"{report.records} records, letters {report.labels}, evidence {report.evidence_sizes}, "
-        f"{report.sequels} sequels: {len(report.critical)} critical, "
-        f"{len(report.warnings)} warnings"
+        f"{report.sequels} sequels, {report.wordings} second wordings, {report.asides} asides: "
+        f"{len(report.critical)} critical, {len(report.warnings)} warnings"
     )

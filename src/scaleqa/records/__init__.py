@@ -1,16 +1,32 @@
 """The records of SCALE-QA: schema, validation, and the 3,000 that ship with the package."""
 
-from scaleqa.records.load import load_records, load_sequels, shipped, shipped_sequels
-from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Record, Sequel
+from scaleqa.records.load import (
+    load_asides,
+    load_records,
+    load_sequels,
+    load_wordings,
+    shipped,
+    shipped_asides,
+    shipped_sequels,
+    shipped_wordings,
+)
+from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Aside, Case, Record, Sequel, Wording
 
 __all__ = [
     "DOMAINS",
     "LETTERS",
     "SPLITS",
+    "Aside",
+    "Case",
     "Record",
     "Sequel",
+    "Wording",
+    "load_asides",
     "load_records",
     "load_sequels",
+    "load_wordings",
     "shipped",
+    "shipped_asides",
     "shipped_sequels",
+    "shipped_wordings",
 ]

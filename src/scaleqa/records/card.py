@@ -9,7 +9,7 @@ from typing import Any
 
 from scaleqa import paper
 from scaleqa.records.calibration import Calibration
-from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Record, Sequel
+from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Case, Record, Sequel, Wording
 from scaleqa.records.sequels import Reading
 from scaleqa.records.validate import Validation
 
@@ -46,8 +46,8 @@ def stats(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def fingerprint(records: Sequence[Record | Sequel]) -> str:
-    """Hashes a set of records, or of records and sequels."""
+def fingerprint(records: Sequence[Case | Sequel | Wording]) -> str:
+    """Hashes a set of records or asides, and what belongs to them."""
     digest = sha256()
     for record in records:
         digest.update(record.model_dump_json().encode() + b"\n")

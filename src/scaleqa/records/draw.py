@@ -3,7 +3,7 @@
 Question and options are written and sealed first. Only then is the letter drawn, and the dialogue
 is written to match it, so neither question nor options can give the answer away. The letter depends
 on the id alone: each cell of 150 records has 37 or 38 of each letter, and the twenty cells together
-have 750 of each.
+have 750 of each. Asides are drawn in the same way, as an eleventh domain.
 """
 
 import hashlib
@@ -16,7 +16,20 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scaleqa.errors import DataError
-from scaleqa.records.schema import CELL, DOMAINS, ID, LETTERS, SPLITS, Letter, Options, Record
+from scaleqa.records.schema import (
+    ASIDE,
+    CELL,
+    DOMAINS,
+    ID,
+    LETTERS,
+    SPLITS,
+    Case,
+    Letter,
+    Options,
+)
+
+# The domains that letters are drawn for, in the order that decides who gets a 38th letter.
+DRAWN = (*DOMAINS, ASIDE)
 
 
 class DrawReceipt(BaseModel):
@@ -46,14 +59,14 @@ def letter(record_id: str) -> Letter:
         DataError: The id has an unknown split or domain.
     """
     match = ID.fullmatch(record_id)
-    if not match or match["split"] not in SPLITS or match["domain"] not in DOMAINS:
+    if not match or match["split"] not in SPLITS or match["domain"] not in DRAWN:
         raise DataError(
             f"{record_id!r} is not an id; expected split:Domain-NNN with split one of "
-            f"{', '.join(SPLITS)} and domain one of {', '.join(DOMAINS)}"
+            f"{', '.join(SPLITS)} and domain one of {', '.join(DRAWN)}"
         )
     cell = f"{match['split']}:{match['domain']}"
     # 150 is not a multiple of four: two letters get a 38th record, alternating over the cells.
-    turn = DOMAINS.index(match["domain"]) + SPLITS.index(match["split"])
+    turn = DRAWN.index(match["domain"]) + SPLITS.index(match["split"])
     lots: list[Letter] = [*LETTERS * (CELL // len(LETTERS)), *(("A", "B"), ("C", "D"))[turn % 2]]  # type: ignore[list-item]
     block, place = divmod(int(match["number"]) - 1, CELL)
     random.Random(f"lots:{cell}:{block}").shuffle(lots)
@@ -66,7 +79,7 @@ def seal(question: str, options: Sequence[str]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def seal_of(record: Record | Frozen) -> str:
+def seal_of(record: Case | Frozen) -> str:
     """Returns the seal of a record's question and options."""
     return seal(record.question, record.options.as_list())
 
@@ -121,7 +134,7 @@ def read_ledger(path: Path) -> list[DrawReceipt]:
     return receipts
 
 
-def mismatches(records: Iterable[Record], receipts: Iterable[DrawReceipt]) -> Mapping[str, str]:
+def mismatches(records: Iterable[Case], receipts: Iterable[DrawReceipt]) -> Mapping[str, str]:
     """Finds records that do not match their receipt.
 
     Records are matched by seal, because a release renumbers them.

@@ -1,6 +1,6 @@
-"""Loading records and sequels, from the package or from a path."""
+"""Loading records and what belongs to them, from the package or from a path."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -10,13 +10,17 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from scaleqa.errors import DataError
-from scaleqa.records.schema import Record, Sequel
+from scaleqa.records.schema import Aside, Record, Sequel, Wording
 
 PLACE = "data"
+DRAWS = "draws.jsonl"
 SEQUELS = "sequels.jsonl"
-READINGS = "sequel-readings.jsonl"
+WORDINGS = "wordings.jsonl"
+ASIDES = "asides.jsonl"
+SEQUEL_READINGS = "sequel-readings.jsonl"
+TRACK_READINGS = "track-readings.jsonl"
 # Files that may be next to record files but do not contain records.
-BESIDE = ("draws.jsonl", SEQUELS, READINGS)
+BESIDE = (DRAWS, SEQUELS, WORDINGS, ASIDES, SEQUEL_READINGS, TRACK_READINGS)
 Line = TypeVar("Line", bound=BaseModel)
 
 
@@ -29,6 +33,15 @@ class BadLine:
     problem: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supplements:
+    """What belongs to a set of records and is checked with them."""
+
+    sequels: Sequence[Sequel] = ()
+    wordings: Sequence[Wording] = ()
+    asides: Sequence[Aside] = ()
+
+
 def shipped() -> list[Record]:
     """Returns the records that ship with the package, ordered by split, domain and number."""
     return load_lines(_data_files(), Record)
@@ -36,7 +49,17 @@ def shipped() -> list[Record]:
 
 def shipped_sequels() -> list[Sequel]:
     """Returns the sequels that ship with the package, ordered by record id."""
-    return load_lines(sequel_files(None), Sequel)
+    return load_lines(files_beside(None, SEQUELS), Sequel)
+
+
+def shipped_wordings() -> list[Wording]:
+    """Returns the second wordings that ship with the package, ordered by record id."""
+    return load_lines(files_beside(None, WORDINGS), Wording)
+
+
+def shipped_asides() -> list[Aside]:
+    """Returns the asides that ship with the package, ordered by id."""
+    return load_lines(files_beside(None, ASIDES), Aside)
 
 
 def data_dir() -> Traversable:
@@ -59,7 +82,25 @@ def load_sequels(path: Path) -> list[Sequel]:
     Raises:
         DataError: A line is not a sequel; the message names file and line.
     """
-    return load_lines(sequel_files(path), Sequel)
+    return load_lines(files_beside(path, SEQUELS), Sequel)
+
+
+def load_wordings(path: Path) -> list[Wording]:
+    """Reads second wordings from all files named `wordings.jsonl` below a directory.
+
+    Raises:
+        DataError: A line is not a second wording; the message names file and line.
+    """
+    return load_lines(files_beside(path, WORDINGS), Wording)
+
+
+def load_asides(path: Path) -> list[Aside]:
+    """Reads asides from all files named `asides.jsonl` below a directory.
+
+    Raises:
+        DataError: A line is not an aside; the message names file and line.
+    """
+    return load_lines(files_beside(path, ASIDES), Aside)
 
 
 def record_files(path: Path) -> list[Path]:
@@ -77,11 +118,25 @@ def record_files(path: Path) -> list[Path]:
     raise DataError(f"{path} is neither a JSONL file nor a directory that holds one")
 
 
-def sequel_files(path: Path | None) -> list[Traversable]:
-    """Returns the sequel files: the shipped one, or those below a directory of records."""
+def files_beside(path: Path | None, name: str) -> list[Traversable]:
+    """Returns the files of a name: the shipped one, or those below a directory of records."""
     if path is None:
-        return [data_dir() / SEQUELS]
-    return [*sorted(path.rglob(SEQUELS))] if path.is_dir() else []
+        file = data_dir() / name
+        return [file] if file.is_file() else []
+    return [*sorted(path.rglob(name))] if path.is_dir() else []
+
+
+def read_supplements(path: Path | None) -> tuple[Supplements, list[BadLine]]:
+    """Reads what belongs to records, and reports the lines that cannot be parsed.
+
+    Args:
+        path: A directory of records; None for the shipped ones.
+    """
+    sequels, bad_sequels = read_lines(files_beside(path, SEQUELS), Sequel)
+    wordings, bad_wordings = read_lines(files_beside(path, WORDINGS), Wording)
+    asides, bad_asides = read_lines(files_beside(path, ASIDES), Aside)
+    found = Supplements(sequels=sequels, wordings=wordings, asides=asides)
+    return found, [*bad_sequels, *bad_wordings, *bad_asides]
 
 
 def read_records(files: Iterable[Traversable]) -> tuple[list[Record], list[BadLine]]:

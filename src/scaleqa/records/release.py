@@ -1,13 +1,43 @@
-"""Choosing a release: 150 records per cell, with 37 or 38 of each letter.
+"""Choosing a release of records, second wordings and asides.
 
-Records are renumbered in the order they were written; receipts match by seal. The letters that get
-a 38th record alternate over the cells, so that each letter is correct 750 times over all twenty.
+150 records per cell are released, with 37 or 38 of each letter. They are renumbered in the order
+they were written; receipts match by seal. The letters that get a 38th record alternate over the
+cells, so that each letter is correct 750 times over all twenty.
+
+Second wordings and asides are released if no check finds a problem and all readers who saw the
+dialogue picked it, answered correctly and gave no flag that speaks against the question. They keep
+their ids.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Generic, TypeVar
 
 from scaleqa.errors import DataError
-from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Record
+from scaleqa.records import asides as aside_checks
+from scaleqa.records import wordings as wording_checks
+from scaleqa.records.draw import DrawReceipt, mismatches
+from scaleqa.records.readings import Reading, Sealed, outcomes, sealed_asides, sealed_wordings
+from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Aside, Record, Wording
+
+# Second wordings of a cell; spare ones are left out, so that cells are even.
+MOST_WORDINGS = 30
+Item = TypeVar("Item", Wording, Aside)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released(Generic[Item]):
+    """Released second wordings or asides.
+
+    Attributes:
+        items: What is released, ordered by id.
+        funnel: How many each stage kept, and how many were flagged.
+    """
+
+    items: list[Item]
+    funnel: dict[str, int]
 
 
 def quotas(split: str, domain: str) -> Mapping[str, int]:
@@ -43,3 +73,65 @@ def release(records: Sequence[Record]) -> list[Record]:
     if short:
         raise DataError("the release is not complete: " + "; ".join(short))
     return chosen
+
+
+def release_wordings(
+    wordings: Sequence[Wording], records: Sequence[Record], readings: Sequence[Reading]
+) -> Released[Wording]:
+    """Chooses the released second wordings, at most `MOST_WORDINGS` of a cell.
+
+    Raises:
+        DataError: A wording was changed after it was read.
+    """
+    faulty = {where for where, _ in wording_checks.problems(wordings, records)}
+    sealed = sealed_wordings(wordings, records)
+    sound, funnel = _sift(wordings, faulty, readings, sealed)
+    cells = {record.id: record.cell for record in records}
+    taken: Counter[str] = Counter()
+    chosen = []
+    for wording in sorted(sound, key=lambda one: sha256(f"wording:{one.id}".encode()).hexdigest()):
+        if taken[cells[wording.id]] < MOST_WORDINGS:
+            taken[cells[wording.id]] += 1
+            chosen.append(wording)
+    return _released(chosen, funnel)
+
+
+def release_asides(
+    asides: Sequence[Aside], receipts: Sequence[DrawReceipt], readings: Sequence[Reading]
+) -> Released[Aside]:
+    """Chooses the released asides.
+
+    Raises:
+        DataError: An aside was changed after it was read.
+    """
+    faulty = {where for where, _ in aside_checks.problems(asides)} | {*mismatches(asides, receipts)}
+    sound, funnel = _sift(asides, faulty, readings, sealed_asides(asides))
+    return _released(sound, funnel)
+
+
+def _sift(
+    items: Sequence[Item],
+    faulty: set[str],
+    readings: Sequence[Reading],
+    sealed: Sequence[Sealed],
+) -> tuple[list[Item], dict[str, int]]:
+    """Returns the items that checks and readers found sound, and how many each stage kept."""
+    found = outcomes(readings, sealed)
+    checked = [item for item in items if item.id not in faulty]
+    read = [item for item in checked if item.id in found]
+    picked = [item for item in read if found[item.id].picked]
+    right = [item for item in picked if found[item.id].right]
+    sound = [item for item in right if not found[item.id].flagged]
+    return sound, {
+        "written": len(items),
+        "without a finding of the checks": len(checked),
+        "read": len(read),
+        "dialogue picked correctly": len(picked),
+        "answered correctly": len(right),
+        "of these, flagged": len(right) - len(sound),
+    }
+
+
+def _released(items: Sequence[Item], funnel: Mapping[str, int]) -> Released[Item]:
+    chosen = sorted(items, key=lambda item: item.id)
+    return Released(items=chosen, funnel={**funnel, "released": len(chosen)})

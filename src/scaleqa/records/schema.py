@@ -1,8 +1,8 @@
-"""The schema of records and sequels."""
+"""The schema of records, and of what belongs to them: sequels, second wordings and asides."""
 
 import re
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -21,10 +21,24 @@ DOMAINS = (
     "Game-Novel",
     "Daily-Life",
 )
+# The domain of asides; it counts as the eleventh when letters are drawn.
+ASIDE: Final = "Aside"
 LETTERS = ("A", "B", "C", "D")
 CELL = 150
 
 Letter = Literal["A", "B", "C", "D"]
+Kind = Literal[
+    "preference",
+    "person",
+    "date",
+    "place",
+    "health",
+    "work",
+    "plan",
+    "setup",
+    "change",
+    "possession",
+]
 StressLabel = Literal["state_overwrite", "long_range_bridge", "constraint_trap"]
 ID = re.compile(r"(?P<split>[^:]+):(?P<domain>.+)-(?P<number>\d{3,})")
 
@@ -60,20 +74,19 @@ class Stress(_Strict):
     primary: StressLabel
 
 
-class Record(_Strict):
-    """A dialogue in which a local rule becomes binding, and a request that depends on it.
+class Case(_Strict):
+    """A dialogue, and a later question whose answer depends on it: a record or an aside.
 
     Attributes:
         id: `split:Domain-NNN`.
         split: The split, one of two.
-        domain: The domain, one of ten.
+        domain: The domain.
         dialogue: Alternating turns, the user first.
-        question: An ordinary request for a decision.
+        question: An ordinary request.
         options: The four options.
         answer: The letter of the only correct option.
         evidence: Indices of the smallest set of turns that determines the answer.
         reasoning: Which local fact applies, and why the answer follows from it.
-        stress: Labels for what makes the record hard.
     """
 
     id: str
@@ -85,10 +98,9 @@ class Record(_Strict):
     answer: Letter
     evidence: list[int] = Field(min_length=1)
     reasoning: str = Field(min_length=1)
-    stress: Stress
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> Self:
+    def _is_whole(self) -> Self:
         match = ID.fullmatch(self.id)
         if not match:
             raise ValueError(f"id {self.id!r} is not split:Domain-NNN")
@@ -98,8 +110,6 @@ class Record(_Strict):
         _ascending("evidence", self.evidence, len(self.dialogue))
         if len({option.strip().lower() for option in self.options.as_list()}) != len(LETTERS):
             raise ValueError("two options are the same")
-        if self.stress.primary not in self.stress.labels:
-            raise ValueError("the primary stress label is not among the labels")
         return self
 
     @property
@@ -122,9 +132,80 @@ class Record(_Strict):
         """The length of the dialogue in benchmark tokens."""
         return tokens.from_words(sum(len(turn.content.split()) for turn in self.dialogue))
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels for what makes the question hard, the primary one first."""
+        return ()
+
     def option(self, letter: str) -> str:
         """Returns the option with the given letter."""
         return self.options.as_list()[LETTERS.index(letter)]
+
+
+class Record(Case):
+    """A dialogue in which a local rule becomes binding, and a request that depends on it.
+
+    Attributes:
+        stress: Labels for what makes the record hard.
+    """
+
+    stress: Stress
+
+    @model_validator(mode="after")
+    def _is_labelled(self) -> Self:
+        if self.stress.primary not in self.stress.labels:
+            raise ValueError("the primary stress label is not among the labels")
+        return self
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The stress labels, the primary one first."""
+        others = [label for label in self.stress.labels if label != self.stress.primary]
+        return (self.stress.primary, *others)
+
+
+class Aside(Case):
+    """A fact that the user mentions in passing, and a later question that depends on it.
+
+    Attributes:
+        domain: Always `Aside`.
+        evidence: The index of the user's turn that holds the fact.
+        kind: What the fact is about.
+        fact: The part of that turn that states the fact.
+        inference: Whether the answer follows only by an everyday inference.
+    """
+
+    domain: Literal["Aside"] = ASIDE
+    evidence: list[int] = Field(min_length=1, max_length=1)
+    kind: Kind
+    fact: str = Field(min_length=1)
+    inference: bool
+
+    @model_validator(mode="after")
+    def _is_said_by_the_user(self) -> Self:
+        turn = self.dialogue[self.evidence[0]]
+        if turn.role != "user":
+            raise ValueError(f"evidence {self.evidence} is not a turn of the user")
+        if self.fact not in turn.content:
+            raise ValueError("the fact is not a part of the evidence turn")
+        return self
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The kind of the fact, and whether it is asked for directly."""
+        return self.kind, "inference" if self.inference else "restated"
+
+
+class Wording(_Strict):
+    """A record's question in other words, as people return to a matter.
+
+    Attributes:
+        id: The record's id.
+        question: The same request without the names, numbers and rare words of the dialogue.
+    """
+
+    id: str
+    question: str = Field(min_length=1)
 
 
 class Sequel(_Strict):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from scaleqa.records.load import READINGS, data_dir, load_lines
+from scaleqa.records.load import SEQUEL_READINGS, data_dir, load_lines
 from scaleqa.records.schema import Letter, Record, Sequel
 from tsim.toolkit import distinct, names
 
@@ -37,7 +37,7 @@ class Reading(BaseModel):
 
 def shipped_readings() -> list[Reading]:
     """Returns all readings of sequels, including those of sequels that were left out."""
-    return load_lines([data_dir() / READINGS], Reading)
+    return load_lines([data_dir() / SEQUEL_READINGS], Reading)
 
 
 def problems(sequels: Sequence[Sequel], records: Sequence[Record]) -> Iterator[tuple[str, str]]:

@@ -9,12 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from scaleqa.records import asides, sequels, wordings
 from scaleqa.records.draw import DrawReceipt, mismatches
 from scaleqa.records.duplicates import Pair, embedding_pairs, lexical_pairs
-from scaleqa.records.load import BadLine
+from scaleqa.records.load import BadLine, Supplements
 from scaleqa.records.probes import Probe, embedding_probes, lexical_probes
-from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Record, Sequel
-from scaleqa.records.sequels import problems
+from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Case, Record
 from scaleqa.records.text import common_words, names
 from tsim.embed import Embedder
 
@@ -50,6 +50,8 @@ class Validation:
     Attributes:
         records: Number of records read.
         sequels: Number of sequels read.
+        wordings: Number of second wordings read.
+        asides: Number of asides read.
         critical: Findings that break the benchmark.
         warnings: Findings that should be reviewed.
         labels: How often each letter is correct.
@@ -60,6 +62,8 @@ class Validation:
 
     records: int
     sequels: int = 0
+    wordings: int = 0
+    asides: int = 0
     critical: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
@@ -75,9 +79,9 @@ def validate(
     receipts: Sequence[DrawReceipt] | None = None,
     embedder: Embedder | None = None,
     release: bool = False,
-    sequels: Sequence[Sequel] = (),
+    supplements: Supplements | None = None,
 ) -> Validation:
-    """Checks records individually and as a set, and sequels against their records.
+    """Checks records individually and as a set, and what belongs to them.
 
     Args:
         records: The records that could be read.
@@ -85,26 +89,24 @@ def validate(
         receipts: Receipts of the draw, if there are any.
         embedder: Used for semantic similarity; None skips these checks.
         release: Whether this is the complete dataset; if so, its balance is checked too.
-        sequels: Sequels of some of the records.
+        supplements: Sequels and second wordings of some of the records, and asides.
     """
+    beside = supplements or Supplements()
     critical = [
         Finding(code="schema", where=f"{line.source}:{line.line}", message=line.problem)
         for line in bad
     ]
     warnings: list[Finding] = []
     for record in records:
-        critical += _wording(record)
+        critical += _phrasing(record)
         warnings += _lengths(record)
     critical += _ids(records)
     if receipts is not None:
         critical += [
             Finding(code="receipt", where=where, message=problem)
-            for where, problem in mismatches(records, receipts).items()
+            for where, problem in mismatches([*records, *beside.asides], receipts).items()
         ]
-    critical += [
-        Finding(code="sequel", where=where, message=problem)
-        for where, problem in problems(sequels, records)
-    ]
+    critical += _supplements(beside, records)
     if release:
         critical += _balance(records)
     probes = lexical_probes(records)
@@ -125,7 +127,9 @@ def validate(
     warnings += _reused_names(records)
     return Validation(
         records=len(records),
-        sequels=len(sequels),
+        sequels=len(beside.sequels),
+        wordings=len(beside.wordings),
+        asides=len(beside.asides),
         critical=critical,
         warnings=warnings,
         labels={letter: sum(r.answer == letter for r in records) for letter in LETTERS},
@@ -138,28 +142,45 @@ def validate(
     )
 
 
-def _wording(record: Record) -> list[Finding]:
-    found = []
-    probe = MEMORY_PROBE.search(record.question)
-    if probe:
-        found.append(
-            Finding(
-                code="memory-probe",
-                where=record.id,
-                message=f"the question says {probe.group(0)!r}: it refers to the conversation",
-            )
-        )
+def _supplements(beside: Supplements, records: Sequence[Record]) -> list[Finding]:
+    found = {
+        "sequel": sequels.problems(beside.sequels, records),
+        "wording": wordings.problems(beside.wordings, records),
+        "aside": asides.problems(beside.asides),
+    }
+    critical = [
+        Finding(code=code, where=where, message=problem)
+        for code, problems in found.items()
+        for where, problem in problems
+    ]
+    for wording in beside.wordings:
+        critical += _memory_probe(wording.id, wording.question)
+    for aside in beside.asides:
+        critical += _phrasing(aside)
+    return critical
+
+
+def _memory_probe(where: str, question: str) -> list[Finding]:
+    probe = MEMORY_PROBE.search(question)
+    if not probe:
+        return []
+    message = f"the question says {probe.group(0)!r}: it refers to the conversation"
+    return [Finding(code="memory-probe", where=where, message=message)]
+
+
+def _phrasing(case: Case) -> list[Finding]:
+    found = _memory_probe(case.id, case.question)
     found += [
-        Finding(code="catch-all", where=record.id, message=f"option {option!r}")
-        for option in record.options.as_list()
+        Finding(code="catch-all", where=case.id, message=f"option {option!r}")
+        for option in case.options.as_list()
         if CATCH_ALL.search(option)
     ]
-    repeated = [t for t, n in Counter(turn.content for turn in record.dialogue).items() if n > 1]
-    if set(repeated) & set(record.evidence_turns):
+    repeated = [t for t, n in Counter(turn.content for turn in case.dialogue).items() if n > 1]
+    if set(repeated) & set(case.evidence_turns):
         found.append(
             Finding(
                 code="evidence",
-                where=record.id,
+                where=case.id,
                 message="an evidence turn occurs twice in the dialogue; its position is ambiguous",
             )
         )

@@ -1,0 +1,41 @@
+"""Checks of asides: the question must not give away where the fact is."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from scaleqa.records.schema import SPLITS, Aside
+from scaleqa.records.stems import content
+
+FACT_WORDS = (4, 28)
+
+
+def problems(asides: Sequence[Aside]) -> Iterator[tuple[str, str]]:
+    """Checks asides one by one and together.
+
+    Yields:
+        Pairs of an id and a problem with that aside.
+    """
+    for aside in asides:
+        yield from ((aside.id, problem) for problem in _of_one(aside))
+    for aside_id, count in Counter(aside.id for aside in asides).items():
+        if count > 1:
+            yield aside_id, f"occurs {count} times"
+    first: dict[frozenset[str], str] = {}
+    for aside in asides:
+        other = first.setdefault(frozenset(content(aside.question)), aside.id)
+        if other != aside.id:
+            yield aside.id, f"asks the same as {other}: their questions have the same content words"
+
+
+def _of_one(aside: Aside) -> Iterator[str]:
+    if aside.split not in SPLITS:
+        yield f"unknown split {aside.split!r}, expected one of {', '.join(SPLITS)}"
+    least, most = FACT_WORDS
+    length = len(aside.fact.split())
+    if not least <= length <= most:
+        yield f"the fact has {length} words, expected {least} to {most}"
+    (turn,) = aside.evidence_turns
+    said = content(turn)
+    shared = sorted(said[stem] for stem in {*said} & {*content(aside.question)})
+    if shared:
+        yield f"question and evidence turn share {', '.join(shared)}"
