@@ -44,6 +44,17 @@ def build(
     sequels: Annotated[
         bool, typer.Option("--sequels", help="Add sequels, which change some answers.")
     ] = False,
+    wording: Annotated[
+        Literal["own", "other"],
+        typer.Option(help="Questions as written, or in other words, where there are any."),
+    ] = "own",
+    asides: Annotated[
+        bool, typer.Option("--asides", help="Ask about facts told in passing instead of records.")
+    ] = False,
+    absent: Annotated[
+        bool, typer.Option("--absent", help="Leave out every second dialogue, but ask about it.")
+    ] = False,
+    absent_seed: Annotated[int, typer.Option(help="Seed for what is left out.")] = 19,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -62,12 +73,16 @@ def build(
         split=split,
         mix=mix,
         sequels=sequels,
+        wording=wording,
+        asides=asides,
+        absent=absent,
         records=str(records) if records else None,
         noise=str(noise) if noise else None,
         noise_format=noise_format,
         subset_seed=subset_seed,
         noise_seed=noise_seed,
         mix_seed=mix_seed,
+        absent_seed=absent_seed,
         truth_cap=truth_cap,
     )
     if dataset and given != ScaleqaOptions():

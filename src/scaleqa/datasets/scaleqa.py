@@ -7,10 +7,22 @@ from typing import Annotated
 from pydantic import Field
 
 from scaleqa.datasets.protocol import DataSetDeclaration
+from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
-from scaleqa.noise import load_pool, shipped_pool
-from scaleqa.packages import BuildSettings, Mix, Package, build, subset
-from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
+from scaleqa.noise import Dialogue, load_pool, shipped_pool
+from scaleqa.packages import BuildSettings, Filler, Mix, Package, Words, build, subset
+from scaleqa.records import (
+    Case,
+    Record,
+    load_asides,
+    load_records,
+    load_sequels,
+    load_wordings,
+    shipped,
+    shipped_asides,
+    shipped_sequels,
+    shipped_wordings,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +36,15 @@ class ScaleqaOptions:
     split: Annotated[str | None, Field(description="Only this split.")] = None
     mix: Annotated[Mix, Field(description="Whole dialogues, or interleaved turns.")] = "blocks"
     sequels: Annotated[bool, Field(description="Add sequels, which change some answers.")] = False
+    wording: Annotated[
+        Words, Field(description="Questions as written, or in other words, where there are any.")
+    ] = "own"
+    asides: Annotated[
+        bool, Field(description="Ask about facts told in passing instead of records.")
+    ] = False
+    absent: Annotated[
+        bool, Field(description="Leave out every second dialogue, but ask its question.")
+    ] = False
     records: Annotated[str | None, Field(description="A file or directory of records.")] = None
     noise: Annotated[
         str | None, Field(description="A noise file instead of the built-in pool.")
@@ -32,6 +53,7 @@ class ScaleqaOptions:
     subset_seed: Annotated[int, Field(description="Seed for the subset.")] = 11
     noise_seed: Annotated[int, Field(description="Seed for the order of the noise.")] = 13
     mix_seed: Annotated[int, Field(description="Seed for the order of the thread.")] = 17
+    absent_seed: Annotated[int, Field(description="Seed for what is left out.")] = 19
     truth_cap: Annotated[
         float, Field(gt=0, le=1, description="Largest share of a thread for records.")
     ] = 0.82
@@ -52,13 +74,14 @@ class Scaleqa:
         """
         given = self.options
         own = Path(given.records) if given.records else None
-        chosen = load_records(own) if own else shipped()
-        if given.split:
-            chosen = [record for record in chosen if record.split == given.split]
+        chosen = self._chosen(own)
         if given.subset:
             chosen = subset(chosen, given.subset, given.subset_seed)
         pool = load_pool(Path(given.noise), given.noise_format) if given.noise else shipped_pool()
         following = (load_sequels(own) if own else shipped_sequels()) if given.sequels else []
+        words = (
+            (load_wordings(own) if own else shipped_wordings()) if given.wording == "other" else []
+        )
         settings = BuildSettings(
             target=parse_target(given.target),
             truth_cap=given.truth_cap,
@@ -66,8 +89,36 @@ class Scaleqa:
             mix_seed=given.mix_seed,
             mix=given.mix,
             sequels=given.sequels,
+            wording=given.wording,
+            absent=given.absent,
+            absent_seed=given.absent_seed,
         )
-        return build(chosen, pool.dialogues, settings, following)
+        filler = Filler(noise=pool.dialogues, reserve=self._reserve())
+        return build(chosen, filler, settings, following, words)
+
+    def _chosen(self, own: Path | None) -> list[Case]:
+        """Returns the records or asides of the split."""
+        given = self.options
+        found: list[Case] = []
+        if given.asides:
+            found += load_asides(own) if own else shipped_asides()
+            if not found:
+                where = f"{own} has no asides.jsonl with asides" if own else "no asides ship yet"
+                raise DataError(f"{where}; leave out --asides, or give --records DIRECTORY")
+        else:
+            found += load_records(own) if own else shipped()
+        return [case for case in found if given.split in (None, case.split)]
+
+    def _reserve(self) -> list[Dialogue]:
+        """Returns what fills threads of asides where there is too little noise: our records."""
+        if not self.options.asides or self.options.noise:
+            return []
+        return [_as_noise(record) for record in shipped()]
+
+
+def _as_noise(record: Record) -> Dialogue:
+    turns = tuple(turn.content for turn in record.dialogue)
+    return Dialogue(id=record.id, genre="record", turns=turns)
 
 
 DATASET = DataSetDeclaration(

@@ -1,7 +1,8 @@
 """Threads of any length, built deterministically from records and noise."""
 
-from scaleqa.packages.build import BuildSettings, Mix, build
+from scaleqa.packages.build import BuildSettings, Mix, Words, build
 from scaleqa.packages.check import check_packages
+from scaleqa.packages.fill import Filler
 from scaleqa.packages.package import (
     Block,
     Package,
@@ -11,17 +12,22 @@ from scaleqa.packages.package import (
     write_packages,
 )
 from scaleqa.packages.select import subset
+from scaleqa.packages.track import AS_WRITTEN, track_of
 
 __all__ = [
+    "AS_WRITTEN",
     "Block",
     "BuildSettings",
+    "Filler",
     "Mix",
     "Package",
     "Question",
     "StreamTurn",
+    "Words",
     "build",
     "check_packages",
     "load_packages",
     "subset",
+    "track_of",
     "write_packages",
 ]

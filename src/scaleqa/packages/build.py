@@ -4,7 +4,8 @@
 fills the rest. *Length-batched*: otherwise records are sorted by descending length, then id, and
 each goes into the fullest batch that still has room; batches hold `truth_cap` × target, and noise
 fills each. *Evidence only*: target 0 means the records without noise. Sequels, if requested, are
-added on top. Every random choice takes a seed that is recorded in the package.
+added on top. Asides take the place of records, in threads of one split each, because all facts of
+a thread are about one user. Every random choice takes a seed that is recorded in the package.
 """
 
 import random
@@ -14,16 +15,20 @@ from typing import Any, Literal
 
 from scaleqa.errors import DataError
 from scaleqa.noise import Dialogue
+from scaleqa.packages.absent import ABSENT, left_out
+from scaleqa.packages.fill import Filler, fill_up
 from scaleqa.packages.mix import blocks as mix_blocks
 from scaleqa.packages.mix import braid as mix_braid
 from scaleqa.packages.package import Block, Package, Question, StreamTurn
 from scaleqa.packages.resume import resume
-from scaleqa.records import Record, Sequel
+from scaleqa.packages.reword import reworded, second_wordings
+from scaleqa.records import Aside, Case, Record, Sequel, Wording
 from scaleqa.records.card import fingerprint
 from scaleqa.records.sequels import problems
 
 VERSION = 1
 Mix = Literal["blocks", "braid"]
+Words = Literal["own", "other"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,9 @@ class BuildSettings:
         mix_seed: Seed for the order of dialogues in the thread.
         mix: Whole dialogues one after another, or interleaved turn by turn.
         sequels: Whether to add the sequels of records that have one.
+        wording: The questions in their own words, or only those with a second wording, in it.
+        absent: Whether to leave out every second dialogue; its question is still asked.
+        absent_seed: Seed for which dialogues are left out.
     """
 
     target: int
@@ -45,54 +53,112 @@ class BuildSettings:
     mix_seed: int = 17
     mix: Mix = "blocks"
     sequels: bool = False
+    wording: Words = "own"
+    absent: bool = False
+    absent_seed: int = 19
 
 
 def build(
-    records: Sequence[Record],
-    noise: Sequence[Dialogue],
+    records: Sequence[Case],
+    noise: Sequence[Dialogue] | Filler,
     settings: BuildSettings,
     sequels: Sequence[Sequel] = (),
+    wordings: Sequence[Wording] = (),
 ) -> list[Package]:
     """Builds packages.
 
     Args:
-        records: The records to ask about.
+        records: The records to ask about, or asides.
         noise: The dialogues that fill the threads.
         settings: How threads are built.
         sequels: The available sequels, used if the settings ask for them.
+        wordings: The available second wordings, used if the settings ask for them.
 
     Raises:
         DataError: A record does not fit a batch, there is too little noise (the message says how
-            much is missing), or sequels are requested and cannot be used.
+            much is missing), or what the settings ask for cannot be combined or used.
     """
     if not records:
         raise DataError("there are no records to build from")
     if not 0 < settings.truth_cap <= 1:
         raise DataError(f"truth cap {settings.truth_cap} is not between 0 and 1")
+    asides = _are_asides(records)
+    _check_combination(settings, asides=asides)
     own = _own(sequels, records, settings) if settings.sequels else []
-    ordered = sorted(records, key=lambda record: (-record.tokens, record.id))
-    truth = sum(record.tokens for record in ordered)
-    if settings.target == 0:
-        regime, batches = "evidence-only", [ordered]
-    elif truth <= settings.target:
-        regime, batches = "full-corpus", [ordered]
-    else:
-        regime, batches = "length-batched", _batch(ordered, settings)
+    words = second_wordings(wordings, records) if settings.wording == "other" else []
+    regime, batches = _regime(records, settings)
     described = {
         "builder": VERSION,
         "regime": regime,
-        **{name: value for name, value in asdict(settings).items() if own or name != "sequels"},
-        "records_sha256": fingerprint([*sorted(records, key=lambda record: record.id), *own]),
+        **_described(settings),
+        **({"asides": True} if asides else {}),
+        "records_sha256": fingerprint(
+            [*sorted(records, key=lambda record: record.id), *own, *words]
+        ),
     }
+    filler = noise if isinstance(noise, Filler) else Filler(noise=noise)
     packages = [
-        _package(number, batch, noise, settings, described)
+        _package(number, batch, filler, settings, described)
         for number, batch in enumerate(batches, 1)
     ]
-    return [resume(package, own, settings.mix_seed) for package in packages] if own else packages
+    if own:
+        return [resume(package, own, settings.mix_seed) for package in packages]
+    return reworded(packages, words) if words else packages
+
+
+def _are_asides(cases: Sequence[Case]) -> bool:
+    kinds = {isinstance(case, Aside) for case in cases}
+    if len(kinds) > 1:
+        raise DataError("a thread asks about records or about asides, not about both")
+    return kinds.pop()
+
+
+def _check_combination(settings: BuildSettings, *, asides: bool) -> None:
+    """Refuses settings that make no sense together."""
+    other = settings.wording == "other"
+    clashes = (
+        (asides and settings.sequels, "asides have no sequels; leave out --sequels or --asides"),
+        (asides and other, "asides have one wording; leave out --wording other or --asides"),
+        (
+            settings.sequels and other,
+            "second wordings were not read together with sequels, which change what is asked "
+            "about; leave out --sequels or --wording other",
+        ),
+        (
+            settings.sequels and settings.absent,
+            "a sequel cannot follow a dialogue that is left out; leave out --sequels or --absent",
+        ),
+    )
+    for clash, problem in clashes:
+        if clash:
+            raise DataError(problem)
+
+
+def _described(settings: BuildSettings) -> dict[str, Any]:
+    """Returns the settings; those that came later are left out where they change nothing."""
+    later = {
+        "sequels": settings.sequels,
+        "wording": settings.wording != "own",
+        "absent": settings.absent,
+        "absent_seed": settings.absent,
+    }
+    return {name: value for name, value in asdict(settings).items() if later.get(name, True)}
+
+
+def _regime(cases: Sequence[Case], settings: BuildSettings) -> tuple[str, list[list[Case]]]:
+    """Distributes records over threads; asides of different splits never share one."""
+    ordered = sorted(cases, key=lambda case: (-case.tokens, case.id))
+    users = sorted({case.split for case in cases}) if isinstance(cases[0], Aside) else [None]
+    threads = [[case for case in ordered if user in (None, case.split)] for user in users]
+    if settings.target == 0:
+        return "evidence-only", threads
+    if all(sum(case.tokens for case in some) <= settings.target for some in threads):
+        return "full-corpus", threads
+    return "length-batched", [batch for some in threads for batch in _batch(some, settings)]
 
 
 def _own(
-    sequels: Sequence[Sequel], records: Sequence[Record], settings: BuildSettings
+    sequels: Sequence[Sequel], records: Sequence[Case], settings: BuildSettings
 ) -> list[Sequel]:
     """Returns the sequels of the records, ordered by id."""
     if settings.mix != "blocks":
@@ -102,7 +168,7 @@ def _own(
         )
     ids = {record.id for record in records}
     own = sorted((sequel for sequel in sequels if sequel.id in ids), key=lambda sequel: sequel.id)
-    for where, problem in problems(own, records):
+    for where, problem in problems(own, [one for one in records if isinstance(one, Record)]):
         raise DataError(f"the sequel of {where}: {problem}; run: scaleqa data validate PATH")
     if not own:
         raise DataError(
@@ -112,10 +178,10 @@ def _own(
     return own
 
 
-def _batch(ordered: Sequence[Record], settings: BuildSettings) -> list[list[Record]]:
+def _batch(ordered: Sequence[Case], settings: BuildSettings) -> list[list[Case]]:
     """Distributes records by best fit: each goes where it leaves the least room."""
     capacity = int(settings.truth_cap * settings.target)
-    batches: list[list[Record]] = []
+    batches: list[list[Case]] = []
     room: list[int] = []
     for record in ordered:
         size = record.tokens
@@ -137,16 +203,18 @@ def _batch(ordered: Sequence[Record], settings: BuildSettings) -> list[list[Reco
 
 def _package(
     number: int,
-    records: Sequence[Record],
-    noise: Sequence[Dialogue],
+    cases: Sequence[Case],
+    filler: Filler,
     settings: BuildSettings,
     described: dict[str, Any],
 ) -> Package:
+    out = left_out(cases, settings.absent_seed) if settings.absent else frozenset()
+    cases = sorted(cases, key=lambda case: case.id)
+    records = [case for case in cases if case.id not in out]
     wanted = max(0, settings.target - sum(record.tokens for record in records))
-    filler = _fill(noise, wanted, settings.noise_seed, number) if settings.target else []
-    records = sorted(records, key=lambda record: record.id)
+    fill = fill_up(filler, wanted, settings.noise_seed, number) if settings.target else []
     dialogues = [[turn.content for turn in record.dialogue] for record in records]
-    dialogues += [list(dialogue.turns) for dialogue in filler]
+    dialogues += [list(dialogue.turns) for dialogue in fill]
     rng = random.Random(f"mix:{settings.mix_seed}:{number}")
     order = (mix_braid if settings.mix == "braid" else mix_blocks)(
         [len(turns) for turns in dialogues], rng
@@ -158,53 +226,33 @@ def _package(
         role = ("user", "model")[turn % 2]
         stream.append(StreamTurn(id=place, role=role, text=dialogues[dialogue][turn]))
         places[dialogue].append(place)
-    sources = [record.id for record in records] + [dialogue.id for dialogue in filler]
+    sources = [record.id for record in records] + [dialogue.id for dialogue in fill]
     found = [
         Block(source=source, turns=tuple(turns))
         for source, turns in zip(sources, places, strict=True)
     ]
+    placed = {record.id: turns for record, turns in zip(records, places, strict=False)}
     return Package(
         name=f"batch-{number:02d}",
         stream=tuple(stream),
-        questions=tuple(
-            _question(record, turns) for record, turns in zip(records, places, strict=False)
-        ),
+        questions=tuple(_question(case, placed.get(case.id)) for case in cases),
         truth=tuple(found[: len(records)]),
         noise=tuple(found[len(records) :]),
         settings=described,
     )
 
 
-def _fill(noise: Sequence[Dialogue], wanted: int, seed: int, batch: int) -> list[Dialogue]:
-    """Takes noise in seeded order up to the target, never beyond it."""
-    order = sorted(noise, key=lambda dialogue: dialogue.id)
-    random.Random(f"noise:{seed}:{batch}").shuffle(order)
-    chosen: list[Dialogue] = []
-    left = wanted
-    for dialogue in order:
-        if dialogue.tokens <= left:
-            chosen.append(dialogue)
-            left -= dialogue.tokens
-    smallest = min((dialogue.tokens for dialogue in order), default=0)
-    if left > max(smallest, wanted // 100) and len(chosen) == len(order):
-        have = sum(dialogue.tokens for dialogue in order)
-        raise DataError(
-            f"batch {batch} needs {wanted} tokens of noise and the pool has {have}: {left} are "
-            "missing; give a larger pool with --noise, or choose a shorter target"
-        )
-    return chosen
-
-
-def _question(record: Record, turns: Sequence[int]) -> Question:
-    labels = [label for label in record.stress.labels if label != record.stress.primary]
+def _question(case: Case, turns: Sequence[int] | None) -> Question:
+    """Returns the question of a case, given its turns in the thread; None if it was left out."""
+    labels = case.labels if turns is not None else (*case.labels, ABSENT)
     return Question(
-        id=record.id,
-        question=record.question,
-        options=record.options.model_dump(),
-        answer=record.answer,
-        evidence=tuple(turns[index] for index in record.evidence),
-        domain=record.domain,
-        split=record.split,
-        stress=(record.stress.primary, *labels),
-        reasoning=record.reasoning,
+        id=case.id,
+        question=case.question,
+        options=case.options.model_dump(),
+        answer=case.answer,
+        evidence=tuple(turns[index] for index in case.evidence) if turns is not None else (),
+        domain=case.domain,
+        split=case.split,
+        stress=labels,
+        reasoning=case.reasoning,
     )

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from scaleqa.errors import DataError
+from scaleqa.packages.absent import ABSENT
 from scaleqa.packages.package import LETTER, Package, Question
 
 NAME = re.compile(r"[\w][\w.=-]*")
@@ -53,8 +54,11 @@ def _of_package(package: Package) -> Iterator[str]:
 def _of_question(question: Question, turns: int) -> Iterator[str]:
     if not question.question.strip():
         yield "asks nothing"
-    if not question.evidence:
-        yield "has no evidence turns, so there is nothing to retrieve"
+    if not question.evidence and ABSENT not in question.stress:
+        yield (
+            "has no evidence turns, so there is nothing to retrieve; if its matter never came up, "
+            f"give it the stress label {ABSENT!r}"
+        )
     outside = [turn for turn in question.evidence if not 0 <= turn < turns]
     if outside:
         yield f"has evidence turn {outside[0]}, and the thread has turns 0 to {turns - 1}"
