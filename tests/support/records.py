@@ -1,10 +1,10 @@
-"""Records, noise and sequels whose words depend on their numbers alone."""
+"""Records, noise, sequels, wordings and asides whose words depend on their numbers alone."""
 
 from pathlib import Path
 
 from scaleqa.noise import Dialogue
 from scaleqa.packages import BuildSettings
-from scaleqa.records import LETTERS, SPLITS, Record, Sequel
+from scaleqa.records import LETTERS, SPLITS, Aside, Record, Sequel, Wording
 from scaleqa.records.draw import letter
 
 WORDS = (
@@ -62,6 +62,41 @@ def follow(record, *, named: bool = False, **changes) -> Sequel:
     return Sequel.model_validate(fields | changes)
 
 
+def reword(record, question: str | None = None) -> Wording:
+    """A second wording without a word of its record."""
+    number = int(record.id.rsplit("-", 1)[1])
+    words = "alpine brisk cosy dainty eager fuzzy gentle humble ivory jolly".split()
+    text = f"Is the {words[number % 10]} {words[number // 10 % 10]} one of {record.split} fine?"
+    return Wording(id=record.id, question=question or text)
+
+
+def aside(number: int = 1, *, split: str = "s1", **changes) -> Aside:
+    """An aside whose words depend on its number alone."""
+    name = f"{split}:Aside-{number:03d}"
+    fields = {
+        "id": name,
+        "split": split,
+        "kind": "health",
+        "dialogue": [
+            {"role": "user", "content": f"Please shorten letter {number} to my landlord."},
+            {"role": "model", "content": f"Here is a shorter letter {number}, in two lines."},
+            {
+                "role": "user",
+                "content": f"Perfect {number}, by the way plums give me hives {split}.",
+            },
+            {"role": "model", "content": f"Glad letter {number} reads well, anything else?"},
+        ],
+        "question": f"Which dessert{number} suits{number} our guests{number}?",
+        "options": {key: f"cake {key} {number}" for key in LETTERS},
+        "answer": letter(name) if split in SPLITS else "A",
+        "evidence": [2],
+        "fact": "by the way plums give me hives",
+        "inference": number % 2 == 0,
+        "reasoning": "Plums are out.",
+    }
+    return Aside.model_validate(fields | changes)
+
+
 RECORDS = [make(n, split=split) for split in SPLITS for n in range(1, 31)]
 NOISE = [
     Dialogue(
@@ -77,4 +112,6 @@ def settings_of(target: int, **changes) -> BuildSettings:
     return BuildSettings(target=target, **changes)
 
 
+WORDINGS = [reword(record) for n, record in enumerate(RECORDS) if n % 3 == 0]
+ASIDES = [aside(n, split=split) for split in SPLITS for n in range(1, 21)]
 SEQUELS = [follow(record, named=n % 2 == 0) for n, record in enumerate(RECORDS) if n % 5 == 0]

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from scaleqa.cli.tracks import release_tracks
 from scaleqa.errors import DataError, InvalidError
 from scaleqa.pages.forms import text
 from scaleqa.pages.table import Column, Table, interval, listing
@@ -19,6 +20,13 @@ from scaleqa.records.card import report_json, stats
 from scaleqa.records.draw import draw, read_ledger
 from scaleqa.records.export import export
 from scaleqa.records.load import data_dir, read_records, read_supplements, record_files
+from scaleqa.records.readings import (
+    Judged,
+    correct_letters,
+    is_aside_id,
+    judge,
+    shipped_track_readings,
+)
 from scaleqa.records.release import release
 from scaleqa.records.sequels import shipped_readings
 from scaleqa.records.validate import Validation, validate
@@ -177,21 +185,39 @@ def release_command(
         print(f"released {len(chosen)} records to {out}")
 
 
+app.command("release-tracks")(release_tracks)
+
+
 @app.command("calibration")
 def calibration_command(as_json: AsJson = False) -> None:
     """Grade the raw answers of the blind readers.
 
     Example: scaleqa data calibration
     """
-    found = calibration(shipped())
+    records = shipped()
+    found = calibration(records)
+    tracks = track_readings(records)
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json(
+            {
+                "records": [asdict(one) for one in found],
+                **{track: [asdict(one) for one in some] for track, some in tracks.items()},
+            }
+        )
         return
     for one in found:
         flags = "; ".join(f"{flag} {len(ids)}" for flag, ids in one.flagged.items()) or "no flags"
         print(
             f"{one.mode} book: {one.right} of {one.records} correct ({one.accuracy:.1%}); {flags}"
         )
+    for track, some in tracks.items():
+        for own in some:
+            picked = "" if own.picked is None else f"{own.picked} picked the dialogue, "
+            flags = "; ".join(f"{flag} {count}" for flag, count in own.flags.items()) or "no flags"
+            print(
+                f"{track}, {own.mode}: of {own.readings} readings {picked}{own.right} correct; "
+                f"{flags}"
+            )
 
 
 @app.command("export")
@@ -225,6 +251,17 @@ def calibration(records: Sequence[Record]) -> list[Calibration]:
     """Grades the answers that ship with the records."""
     file = data_dir() / "calibration.jsonl"
     return calibrate(records, read_answers(file)) if file.is_file() else []
+
+
+def track_readings(records: Sequence[Record]) -> dict[str, list[Judged]]:
+    """Grades the readings of second wordings and of asides that ship with the records."""
+    receipts = [r for ledger in _ledgers(None, None) for r in read_ledger(ledger)]
+    letters = correct_letters(records, receipts)
+    readings = shipped_track_readings()
+    return {
+        "second wordings": judge([r for r in readings if not is_aside_id(r.id)], letters),
+        "asides": judge([r for r in readings if is_aside_id(r.id)], letters),
+    }
 
 
 def funnel() -> dict[str, int]:

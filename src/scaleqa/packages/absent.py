@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 
 from scaleqa.errors import DataError
+from scaleqa.packages.package import Package
 from scaleqa.records import Case
 
 # The stress label of a question whose dialogue was left out.
@@ -28,3 +29,18 @@ def left_out(cases: Sequence[Case], seed: int) -> frozenset[str]:
     lots = {case.id: rng.random() for case in sorted(cases, key=lambda case: case.id)}
     ordered = sorted(cases, key=lambda case: (case.cell, lots[case.id]))
     return frozenset(case.id for case in ordered[rng.randrange(2) :: 2])
+
+
+def check_halves(packages: Sequence[Package]) -> None:
+    """Checks that questions are asked about dialogues of both halves.
+
+    Raises:
+        DataError: All that is asked about was left out, or nothing of it.
+    """
+    asked = [question for package in packages for question in package.questions]
+    out = sum(ABSENT in question.stress for question in asked)
+    if not 0 < out < len(asked):
+        raise DataError(
+            f"the dialogues of {out} of {len(asked)} questions are left out, so there is nothing "
+            "to compare; choose more records or another --absent-seed"
+        )

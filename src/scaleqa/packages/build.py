@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from scaleqa.errors import DataError
 from scaleqa.noise import Dialogue
-from scaleqa.packages.absent import ABSENT, left_out
+from scaleqa.packages.absent import ABSENT, check_halves, left_out
 from scaleqa.packages.fill import Filler, fill_up
 from scaleqa.packages.mix import blocks as mix_blocks
 from scaleqa.packages.mix import braid as mix_braid
@@ -103,7 +103,10 @@ def build(
     ]
     if own:
         return [resume(package, own, settings.mix_seed) for package in packages]
-    return reworded(packages, words) if words else packages
+    packages = reworded(packages, words) if words else packages
+    if settings.absent:
+        check_halves(packages)
+    return packages
 
 
 def _are_asides(cases: Sequence[Case]) -> bool:

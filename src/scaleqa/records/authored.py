@@ -1,10 +1,13 @@
 """Reading what authors and readers of second wordings and asides wrote.
 
-A directory of authors' work contains `w*/out/*.jsonl` (second wordings), `a*/out/*.jsonl` (asides),
-receipts of the draw (`draws.jsonl`) anywhere below `a*`, and files of keys (`*key*.json`). A key
-says what was given to a reader: `{"READER/NN": {"mode": …, "dialogues": […], "questions": […]}}`.
-The reader's picks are in `READER/out/NN.jsonl`, and its answers in `READER/out/NN.answers.jsonl`.
-Both count from one. A file that does not exist has not been read yet.
+A directory of authors' work contains second wordings (`w1/out/*.jsonl` and so on for each author),
+asides (`a1/out/*.jsonl`), receipts of the draw (`draws.jsonl`, anywhere below `a1`), and files of
+keys (`*key*.json`). A key says what was given to a reader, at once:
+`{"READER/NN": {"mode": …, "dialogues": […], "questions": […]}}`. The reader's picks are in
+`READER/out/NN.jsonl`, and its answers in `READER/out/NN.answers.jsonl`; both count from one. What
+the reader was shown, if it was kept (`READER/*/NN.txt`), must contain the questions as they are
+now. Closed-book readers of asides need no key: `ac1/out/*.jsonl` has lines of an id and an answer.
+What does not exist has not been read yet.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +52,13 @@ class _Answer(BaseModel):
     note: str = ""
 
 
+class _Guess(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    answer: Letter
+
+
 Line = TypeVar("Line", _Pick, _Answer)
 
 
@@ -72,21 +82,35 @@ def read_authored(path: Path, records: Sequence[Record]) -> Authored:
     Raises:
         DataError: There is nothing in it, or a file cannot be read.
     """
-    wordings = load_lines(sorted(path.glob("w*/out/*.jsonl")), Wording)
-    asides = load_lines(sorted(path.glob("a*/out/*.jsonl")), Aside)
+    wordings = load_lines(sorted(path.glob("w[0-9]*/out/*.jsonl")), Wording)
+    asides = load_lines(sorted(path.glob("a[0-9]*/out/*.jsonl")), Aside)
     if not wordings and not asides:
-        raise DataError(f"{path} has neither w*/out/*.jsonl nor a*/out/*.jsonl")
+        raise DataError(f"{path} has neither w1/out/*.jsonl nor a1/out/*.jsonl")
     sealed = (*sealed_wordings(wordings, records), *sealed_asides(asides))
-    seals = {one.id: one.seal for one in sealed}
+    texts = {one.id: one.question for one in wordings} | {one.id: one.question for one in asides}
+    asked = {one.id: _Asked(text=texts[one.id], seal=one.seal) for one in sealed}
     return Authored(
         wordings=wordings,
         asides=asides,
-        receipts=[r for file in sorted(path.glob(f"a*/**/{DRAWS}")) for r in read_ledger(file)],
-        readings=[r for key in sorted(path.glob("*key*.json")) for r in _readings(key, seals)],
+        receipts=[
+            r for file in sorted(path.glob(f"a[0-9]*/**/{DRAWS}")) for r in read_ledger(file)
+        ],
+        readings=[
+            *(r for key in sorted(path.glob("*key*.json")) for r in _readings(key, asked)),
+            *(r for file in sorted(path.glob("ac*/out/*.jsonl")) for r in _closed(file, asked)),
+        ],
     )
 
 
-def _readings(key: Path, seals: Mapping[str, str]) -> Iterable[Reading]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A question as it is now."""
+
+    text: str
+    seal: str
+
+
+def _readings(key: Path, asked: Mapping[str, _Asked]) -> Iterable[Reading]:
     try:
         given = TypeAdapter(dict[str, _Given]).validate_json(key.read_bytes())
     except ValidationError as error:
@@ -98,10 +122,23 @@ def _readings(key: Path, seals: Mapping[str, str]) -> Iterable[Reading]:
         place = key.parent / reader / "out"
         picks = _by_question(place / f"{number}.jsonl", _Pick, one)
         answers = _by_question(place / f"{number}.answers.jsonl", _Answer, one)
+        shown = [file.read_text("utf-8") for file in (key.parent / reader).glob(f"*/{number}.txt")]
         for q in sorted({*picks} | {*answers}):
             question = one.questions[q - 1]
-            if question in seals:
-                yield _reading(reader, one, question, picks.get(q), answers.get(q), seals[question])
+            if question not in asked:
+                continue
+            if shown and not any(asked[question].text in text for text in shown):
+                raise DataError(f"{question} was changed after {name} was read; have it read again")
+            seal = asked[question].seal
+            yield _reading(reader, one, question, picks.get(q), answers.get(q), seal)
+
+
+def _closed(file: Path, asked: Mapping[str, _Asked]) -> Iterable[Reading]:
+    reader = file.parent.parent.name
+    for line in load_lines([file], _Guess):
+        if line.id in asked:
+            seal = asked[line.id].seal
+            yield Reading(id=line.id, seal=seal, reader=reader, mode="closed", answer=line.answer)
 
 
 def _reading(

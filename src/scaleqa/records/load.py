@@ -19,6 +19,7 @@ WORDINGS = "wordings.jsonl"
 ASIDES = "asides.jsonl"
 SEQUEL_READINGS = "sequel-readings.jsonl"
 TRACK_READINGS = "track-readings.jsonl"
+FUNNELS = "track-funnels.json"
 # Files that may be next to record files but do not contain records.
 BESIDE = (DRAWS, SEQUELS, WORDINGS, ASIDES, SEQUEL_READINGS, TRACK_READINGS)
 Line = TypeVar("Line", bound=BaseModel)

@@ -5,7 +5,7 @@ import re
 WORD = re.compile(r"[A-Za-z0-9]+(?:['’][A-Za-z]+)?")
 CLITIC = re.compile(r"'(s|d|ll|ve|re|t|m)$")
 # The first that fits is removed; what is left has at least three letters.
-SUFFIXES = ("ingly", "edly", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly", "er")
+SUFFIXES = ("ingly", "edly", "ings", "ing", "ied", "ies", "ers", "ed", "es", "s", "ly", "er")
 NUMBERS = frozenset(
     "three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred "
@@ -35,9 +35,14 @@ STOP = frozenset(
 )
 
 
+def plain(word: str) -> str:
+    """Returns a word in lower case without a clitic: `Orrin's` gives `orrin`."""
+    return CLITIC.sub("", word.lower().replace("’", "'"))
+
+
 def stem(word: str) -> str:
     """Returns a word without its inflection, roughly: `stories` and `story` give the same."""
-    word = CLITIC.sub("", word.lower().replace("’", "'"))
+    word = plain(word)
     for suffix in SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
             word = word.removesuffix(suffix) + ("y" if suffix in ("ied", "ies") else "")

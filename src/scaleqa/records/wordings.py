@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scaleqa.records.schema import Record, Wording
-from scaleqa.records.stems import WORD, content, is_number
+from scaleqa.records.stems import WORD, content, is_number, plain
 from scaleqa.records.text import common_words, names, words
 
 # A word is rare if at most this share of the dialogues has it.
@@ -62,7 +62,7 @@ def _against(wording: Wording, record: Record, known: _Vocabulary) -> Iterator[s
         yield f"has {length} words, expected at most {MOST_WORDS}"
     asked = content(wording.question)
     shared = sorted({*content(record.text)} & {*asked})
-    said = {*words(wording.question), *(word.lower() for word in WORD.findall(wording.question))}
+    said = {plain(word) for word in (*words(wording.question), *WORD.findall(wording.question))}
     named = names(record.text, known.common) | names(record.question, known.common)
     for name in sorted(said & named):
         yield f"has the name {name!r} of its record"

@@ -1,0 +1,66 @@
+"""`scaleqa data release-tracks`: choose second wordings and asides from what authors wrote."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import BaseModel
+
+from scaleqa.pages.forms import count, text
+from scaleqa.pages.table import Column, Table
+from scaleqa.pages.terminal import print_tables
+from scaleqa.records import shipped
+from scaleqa.records.authored import read_authored
+from scaleqa.records.draw import read_ledger
+from scaleqa.records.load import ASIDES, DRAWS, FUNNELS, TRACK_READINGS, WORDINGS
+from scaleqa.records.readings import is_aside_id
+from scaleqa.records.release import release_asides, release_wordings
+from tsim.cli.shell import AsJson, print_json
+
+STAGES = (
+    Column(key="stage", head="stage", form=text),
+    Column(key="wordings", head="second wordings", form=count),
+    Column(key="asides", head="asides", form=count),
+)
+
+
+def release_tracks(
+    authored: Annotated[
+        Path, typer.Argument(help="Directory with the work of authors and readers.")
+    ],
+    out: Annotated[Path, typer.Argument(help="Directory of the released records.")],
+    as_json: AsJson = False,
+) -> None:
+    """Choose second wordings and asides by their readings, and write them beside the records.
+
+    Example: scaleqa data release-tracks authored/ src/scaleqa/records/data
+    """
+    records = shipped()
+    found = read_authored(authored, records)
+    wordings = release_wordings(found.wordings, records, found.readings)
+    asides = release_asides(found.asides, found.receipts, found.readings)
+    funnels = {"wordings": wordings.funnel, "asides": asides.funnel}
+    ledger = out / DRAWS
+    kept = [r for r in read_ledger(ledger) if not is_aside_id(r.id)] if ledger.is_file() else []
+    out.mkdir(parents=True, exist_ok=True)
+    _write(out / WORDINGS, wordings.items)
+    _write(out / ASIDES, asides.items)
+    _write(out / TRACK_READINGS, found.readings)
+    _write(ledger, [*kept, *found.receipts])
+    (out / FUNNELS).write_text(json.dumps(funnels, indent=1) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(funnels)
+        return
+    rows = [
+        {"stage": stage, "wordings": number, "asides": asides.funnel[stage]}
+        for stage, number in wordings.funnel.items()
+    ]
+    print_tables(Table(columns=STAGES, rows=tuple(rows)))
+    print(f"Wrote {WORDINGS} and {ASIDES} to {out}; next: scaleqa data card --out docs")
+
+
+def _write(path: Path, items: Iterable[BaseModel]) -> None:
+    lines = (item.model_dump_json() + "\n" for item in items)
+    path.write_text("".join(lines), encoding="utf-8")
