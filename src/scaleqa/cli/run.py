@@ -21,6 +21,7 @@ from scaleqa.datasets import open_threads
 from scaleqa.evaluate import Reading, RunSettings, run_packages
 from scaleqa.evaluate.rowfile import all_rows
 from scaleqa.figures.paired import compare as compare_rows
+from scaleqa.figures.presence import one_track
 from scaleqa.figures.scores import Scores, score
 from scaleqa.packages import Package
 from scaleqa.pages.terminal import print_tables
@@ -106,11 +107,14 @@ def compare(
 
     Example: scaleqa compare runs/first tsim standard_rag
     """
-    questions, found = compare_rows(all_rows(rows, detail=False), first, second)
+    every = all_rows(rows, detail=False)
+    questions, found = compare_rows(every, first, second)
+    track = one_track(row for row in every if row.run.system in (first, second))
     if as_json:
-        print_json({"questions": questions, "measures": [asdict(one) for one in found]})
+        measures = [asdict(one) for one in found]
+        print_json({"track": track, "questions": questions, "measures": measures})
         return
-    print_tables(compared_table(first, second, found))
+    print_tables(compared_table(first, second, found, track))
     print(f"{questions} questions; intervals by paired bootstrap, McNemar's test is exact")
 
 

@@ -20,7 +20,7 @@ from scaleqa.evaluate.feed import Fed, fed_system
 from scaleqa.evaluate.grading import Grading, Reading, written_options
 from scaleqa.evaluate.rowfile import RowFile, former_path, row_path
 from scaleqa.evaluate.rows import Reader, Row, Run
-from scaleqa.packages import Package, Question, StreamTurn
+from scaleqa.packages import Package, Question, StreamTurn, track_of
 from scaleqa.systems import Exchange, Retrieved
 from tsim.embed import Embedder
 
@@ -163,6 +163,7 @@ def run_of(
         dataset=package.settings.get("dataset", "scaleqa"),
         records_sha256=package.settings.get("records_sha256"),
         target=package.settings.get("target"),
+        track=track_of(package.settings),
         stream_turns=len(package.stream),
         embedder=embedder.identity,
         model=settings.model.identity if settings.model else None,

@@ -50,6 +50,8 @@ class Run(Stored):
     """Hash of the records, or of the data set's file."""
     target: int | None = None
     """Length of the thread as it was asked for."""
+    track: str | None = None
+    """Name of the package's track; None for other data sets, and in older rows."""
     stream_turns: int | None = None
     """Turns of the thread."""
     embedder: str | None = None
@@ -165,13 +167,13 @@ class Row(Stored):
     stress: tuple[str, ...] = ()
     reasoning: str | None = None
     evidence: tuple[int, ...]
-    """Ids of the evidence turns."""
+    """Ids of the evidence turns; none if the matter never came up in the thread."""
     evidence_texts: tuple[str, ...] = ()
     """What they say."""
     hit: bool
-    """Whether all evidence is in the context."""
+    """Whether all evidence is in the context; False without evidence."""
     recalled: bool
-    """Whether the best five units hold all evidence."""
+    """Whether the best five units hold all evidence; False without evidence."""
     together: bool | None = None
     """Whether one unit holds all evidence; None where it is one turn."""
     views: Mapping[str, bool] = {}
@@ -183,6 +185,8 @@ class Row(Stored):
     exchanges_shown: int = 0
     """Those of them that are earlier exchanges."""
     context_tokens: int
+    relevance: float | None = None
+    """Highest probability among the units of holding what was asked; None if none is given."""
     llm_calls: int | None = None
     """Calls of a language model by the system itself since the row before, ingest included."""
     answered: Answered | None = None
@@ -190,6 +194,16 @@ class Row(Stored):
     """On the first row of a package: later, exchanges have been written back."""
     timing: Timing
     detail: Detail | None = None
+
+    @property
+    def present(self) -> bool:
+        """Whether the matter of the question came up in the thread."""
+        return bool(self.evidence)
+
+    @property
+    def silent(self) -> bool:
+        """Whether the system returned nothing."""
+        return self.context_tokens == 0
 
     @property
     def credit(self) -> float:

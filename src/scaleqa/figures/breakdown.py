@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scaleqa.evaluate.rows import Row
 from scaleqa.figures.groups import Group, Setting
+from scaleqa.figures.presence import present
 from scaleqa.figures.scores import Answers, score
 from scaleqa.stats import Interval
 
@@ -56,7 +57,14 @@ def scaling(groups: Iterable[Group]) -> list[Scaling]:
     kinds: dict[tuple[object, ...], list[Group]] = {}
     for group in groups:
         one = group.setting
-        kind = (one.dataset, one.backend, one.embedder, one.prompt, one.writeback)
+        kind = (
+            one.dataset,
+            one.track,
+            one.backend,
+            one.embedder,
+            one.prompt,
+            one.writeback,
+        )
         if one.target is not None:
             kinds.setdefault(kind, []).append(group)
     found = []
@@ -88,7 +96,7 @@ def _breakdown(group: Group, labels: Callable[[Row], Sequence[str]]) -> dict[str
     found: dict[str, dict[str, Cell]] = {}
     for name, rows in group.rows.items():
         parts: dict[str, list[Row]] = {}
-        for row in rows:
+        for row in present(rows):
             for label in labels(row):
                 parts.setdefault(label, []).append(row)
         for label, part in parts.items():

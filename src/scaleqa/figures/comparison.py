@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from scaleqa.evaluate.rows import Row
 from scaleqa.figures.groups import Group
 from scaleqa.figures.paired import Compared, compare
+from scaleqa.figures.presence import present
 from scaleqa.figures.scores import Scores, accuracy, score
 from scaleqa.figures.spread import Spread, spread
 
@@ -50,7 +51,7 @@ def main_table(group: Group) -> list[Main]:
 def paired_table(group: Group) -> list[Paired]:
     """Compares the first system with each other one it shares a question with."""
     first, *others = group.systems
-    own = {row.id for row in group.rows[first]}
+    own = {row.id for row in group.rows[first] if row.present}
     found = []
     for other in others:
         if own & {row.id for row in group.rows[other]}:
@@ -61,13 +62,13 @@ def paired_table(group: Group) -> list[Paired]:
 
 
 def _main(name: str, rows: Sequence[Row]) -> Main:
-    scores = score(rows)
-    domains = _accuracies(rows, lambda row: row.domain or "") if scores.answers else []
-    packages = _accuracies(rows, lambda row: row.run.package) if scores.answers else []
+    scores, asked = score(rows), present(rows)
+    domains = _accuracies(asked, lambda row: row.domain or "") if scores.answers else []
+    packages = _accuracies(asked, lambda row: row.run.package) if scores.answers else []
     return Main(
         system=name,
         scores=scores,
-        context=spread([row.context_tokens for row in rows]),
+        context=spread([row.context_tokens for row in asked]),
         domain_std=statistics.pstdev(domains) if domains else None,
         batch_range=(min(packages), max(packages)) if len(packages) > 1 else None,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scaleqa.evaluate.rows import Row
 from scaleqa.figures.groups import Group
+from scaleqa.figures.presence import present
 
 BLOCKS = 10
 LEAST = 15
@@ -46,9 +47,13 @@ class Exchanges:
 
 
 def exchange_table(group: Group) -> list[Exchanges]:
-    """Counts earlier exchanges in contexts, and follows CL hit along the question order."""
+    """Counts earlier exchanges in contexts, and follows CL hit along the question order.
+
+    Questions whose matter never came up do not count.
+    """
     out = []
-    for name, rows in group.rows.items():
+    for name, every in group.rows.items():
+        rows = present(every)
         some = [row for row in rows if row.exchanges_shown]
         rest = [row for row in rows if not row.exchanges_shown]
         out.append(

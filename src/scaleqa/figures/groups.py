@@ -1,4 +1,4 @@
-"""Rows by what they may be compared with: the same questions, length, reader and prompt."""
+"""Rows by what they may be compared with: the same questions, track, length, reader and prompt."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row
+from scaleqa.figures.presence import track
 from scaleqa.lengths import length_name
+from scaleqa.packages import AS_WRITTEN
 from scaleqa.systems import ordered
 
 Key = tuple[str, str, str]
@@ -18,6 +20,7 @@ class Setting:
 
     Attributes:
         target: Length of the threads in benchmark tokens; None where rows do not say.
+        track: The track of the questions; None for other data sets.
         backend: What answered; None for retrieval alone.
         embedder: What embedded; None where rows do not say.
         prompt: The prompt's name and hash; None for retrieval alone.
@@ -28,6 +31,7 @@ class Setting:
     """
 
     target: int | None
+    track: str | None = None
     backend: str | None = None
     embedder: str | None = None
     prompt: str | None = None
@@ -40,6 +44,11 @@ class Setting:
     def answers(self) -> bool:
         """Whether answers count as results: a language model gave them."""
         return self.backend is not None and not self.stand_in
+
+    @property
+    def printed(self) -> bool:
+        """Whether the paper has figures about such questions: it knows no other track."""
+        return self.track in (None, AS_WRITTEN)
 
     @property
     def length(self) -> str:
@@ -81,6 +90,7 @@ def setting_of(row: Row) -> Setting:
     run, reader = row.run, row.run.reader
     return Setting(
         target=run.target,
+        track=track(row),
         backend=reader.backend if reader else None,
         embedder=run.embedder,
         prompt=reader.prompt if reader else None,
@@ -112,7 +122,7 @@ def same_thread(row: Row, other: Row) -> None:
 
 
 def group(rows: Iterable[Row]) -> list[Group]:
-    """Groups rows by setting: long threads first, readers with a model before others.
+    """Groups rows by setting: long threads first, questions as written before other tracks.
 
     Raises:
         DataError: A question has two rows of one system in one setting, or rows of one setting are
@@ -145,9 +155,11 @@ def _sorted(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row.run.package, row.place))
 
 
-def _rank(setting: Setting) -> tuple[int, bool, str, str, str, bool, str]:
+def _rank(setting: Setting) -> tuple[int, bool, str, bool, str, str, str, bool, str]:
     return (
         -(setting.target if setting.target is not None else -1),
+        not setting.printed,
+        setting.track or "",
         not setting.answers,
         setting.backend or "",
         setting.embedder or "",

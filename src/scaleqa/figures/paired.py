@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row
 from scaleqa.figures.groups import same_thread
+from scaleqa.figures.presence import one_track
 from scaleqa.figures.scores import counts
 from scaleqa.stats import Difference, mcnemar, paired_bootstrap
 
@@ -38,7 +39,7 @@ class Compared:
 
 
 def compare(rows: Sequence[Row], first: str, second: str) -> tuple[int, list[Compared]]:
-    """Compares two systems on the questions both were asked.
+    """Compares two systems on the questions both were asked and whose evidence is in the thread.
 
     Answers are compared where language models gave them, units where nobody answered.
 
@@ -47,10 +48,11 @@ def compare(rows: Sequence[Row], first: str, second: str) -> tuple[int, list[Com
 
     Raises:
         DataError: One of them has no rows, has two for a question, they share no question, or
-            their rows are about different threads.
+            their rows are about different threads or of several tracks.
     """
+    one_track(row for row in rows if row.run.system in (first, second))
     sides = [_own(rows, name) for name in (first, second)]
-    ids = sorted({*sides[0]} & {*sides[1]})
+    ids = sorted(name for name in {*sides[0]} & {*sides[1]} if sides[0][name].present)
     if not ids:
         raise DataError(f"{first} and {second} have no question in common")
     pairs = [(sides[0][i], sides[1][i]) for i in ids]

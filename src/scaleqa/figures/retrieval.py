@@ -1,37 +1,17 @@
 """Retrieval: is the evidence found, whole and together, and what is kept for it?"""
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from scaleqa.evaluate.rows import Account, Row
 from scaleqa.figures.paired import Compared, compared
+from scaleqa.figures.presence import one_track, present, silent
+from scaleqa.figures.relevance import Relevance, relevance
 from scaleqa.figures.scores import llm_calls
+from scaleqa.figures.shares import Share, share
 from scaleqa.figures.spread import spread
-from scaleqa.stats import Interval, wilson
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """A share of some questions, with Wilson's 95 % interval."""
-
-    found: int
-    questions: int
-
-    @property
-    def value(self) -> float:
-        """The share itself."""
-        return self.found / self.questions
-
-    @property
-    def interval(self) -> Interval:
-        """Wilson's interval."""
-        return wilson(self.found, self.questions)
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the figures for programs."""
-        return {"value": self.value, "interval": self.interval, "questions": self.questions}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,71 +39,83 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """A system's retrieval over all questions.
+    """A system's retrieval: over the questions whose evidence is in the thread, unless noted.
 
     Attributes:
         system: Its name and options.
+        track: The track of the questions; None for other data sets.
         recalled: The best five units hold all evidence.
         in_context: The context holds all evidence.
         together: One unit holds all evidence, of questions with several evidence turns; None where
             there are none.
         views: Each view leads to evidence.
         context_tokens: Mean length of the context.
+        silent: Nothing is returned, of questions whose matter never came up; None where there are
+            none.
+        relevance: What its relevances are worth, over all questions; None where it gives none.
         kept: What it keeps; None where rows do not say.
     """
 
     system: str
+    track: str | None
     recalled: Share
     in_context: Share
     together: Share | None
     views: Mapping[str, Share]
     context_tokens: float
+    silent: Share | None
+    relevance: Relevance | None
     kept: Kept | None
 
     @property
     def questions(self) -> int:
-        """How many questions were asked."""
+        """How many questions with evidence in the thread were asked."""
         return self.in_context.questions
 
     def as_json(self) -> dict[str, Any]:
         """Returns the figures for programs."""
         return {
             "system": self.system,
+            "track": self.track,
             "questions": self.questions,
             "recalled": self.recalled.as_json(),
             "in_context": self.in_context.as_json(),
             "together": self.together.as_json() if self.together else None,
             "views": {name: share.as_json() for name, share in self.views.items()},
             "context_tokens": self.context_tokens,
+            "silent": self.silent.as_json() if self.silent else None,
+            "relevance": asdict(self.relevance) if self.relevance else None,
             "kept": asdict(self.kept) if self.kept else None,
         }
 
 
 def retrieval(rows: Sequence[Row]) -> Retrieval:
-    """Computes the figures of one system, of rows from all packages."""
-    together = [row.together for row in rows if row.together is not None]
-    names = sorted({name for row in rows for name in row.views})
+    """Computes the figures of one system, of rows from all packages.
+
+    Raises:
+        DataError: The rows are of several tracks, or no question has evidence in the thread.
+    """
+    asked = present(rows)
+    together = [row.together for row in asked if row.together is not None]
+    names = sorted({name for row in asked for name in row.views})
     return Retrieval(
         system=rows[0].run.system,
-        recalled=share(row.recalled for row in rows),
-        in_context=share(row.hit for row in rows),
+        track=one_track(rows),
+        recalled=share(row.recalled for row in asked),
+        in_context=share(row.hit for row in asked),
         together=share(together) if together else None,
-        views={name: share(row.views.get(name, False) for row in rows) for name in names},
-        context_tokens=statistics.mean(row.context_tokens for row in rows),
+        views={name: share(row.views.get(name, False) for row in asked) for name in names},
+        context_tokens=statistics.mean(row.context_tokens for row in asked),
+        silent=silent(rows),
+        relevance=relevance(rows),
         kept=_kept(rows),
     )
-
-
-def share(values: Iterable[bool]) -> Share:
-    """Counts how often something is so."""
-    known = list(values)
-    return Share(found=sum(known), questions=len(known))
 
 
 def in_context_by(rows: Sequence[Row], part: Callable[[Row], str | None]) -> dict[str, Share]:
     """Shares of questions with all evidence in the context, by a part of the questions."""
     parts: dict[str, list[bool]] = {}
-    for row in rows:
+    for row in present(rows):
         name = part(row)
         if name is not None:
             parts.setdefault(name, []).append(row.hit)
@@ -135,7 +127,7 @@ def against(rows: Sequence[Row], first: Sequence[Row], measure: str = "hit") -> 
     theirs = {(row.run.package, row.id): row for row in first}
     pairs = [
         (row, theirs[row.run.package, row.id])
-        for row in rows
+        for row in present(rows)
         if (row.run.package, row.id) in theirs
     ]
     return compared(measure, pairs)

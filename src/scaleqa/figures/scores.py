@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scaleqa.evaluate.rows import Answered, Row
+from scaleqa.figures.presence import one_track, present, silent
+from scaleqa.figures.shares import Share
 from scaleqa.stats import Interval, wilson
 
 
@@ -42,37 +44,49 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """What a system scored.
+    """What a system scored: on the questions whose evidence is in the thread, unless noted.
 
     Attributes:
-        questions: Rows.
+        track: The track of the questions; None for other data sets.
+        questions: Number of questions.
         hit: Share with all evidence in the context.
         hit_interval: Wilson's 95 % interval of it.
         context_tokens: Mean length of the context.
         exchange_share: Share of the shown turns that are earlier exchanges.
+        silent: Nothing was retrieved, of questions whose matter never came up; None where there
+            are none.
         answers: What the answers scored; None where nobody answered, or no language model did.
     """
 
+    track: str | None
     questions: int
     hit: float
     hit_interval: Interval
     context_tokens: float
     exchange_share: float
+    silent: Share | None
     answers: Answers | None
 
 
 def score(rows: Sequence[Row]) -> Scores:
-    """Computes the scores of a system."""
-    hits = sum(row.hit for row in rows)
-    shown = sum(row.turns_shown for row in rows)
-    exchanges = sum(row.exchanges_shown for row in rows)
+    """Computes the scores of a system.
+
+    Raises:
+        DataError: The rows are of several tracks, or no question has evidence in the thread.
+    """
+    asked = present(rows)
+    hits = sum(row.hit for row in asked)
+    shown = sum(row.turns_shown for row in asked)
+    exchanges = sum(row.exchanges_shown for row in asked)
     return Scores(
-        questions=len(rows),
-        hit=hits / len(rows),
-        hit_interval=wilson(hits, len(rows)),
-        context_tokens=statistics.mean(row.context_tokens for row in rows),
+        track=one_track(rows),
+        questions=len(asked),
+        hit=hits / len(asked),
+        hit_interval=wilson(hits, len(asked)),
+        context_tokens=statistics.mean(row.context_tokens for row in asked),
         exchange_share=exchanges / shown if shown else 0.0,
-        answers=_answers(rows) if all(map(counts, rows)) else None,
+        silent=silent(rows),
+        answers=_answers(asked, rows) if all(map(counts, rows)) else None,
     )
 
 
@@ -94,7 +108,8 @@ def accuracy(rows: Sequence[Row]) -> float:
     return sum(map(earned, rows)) / len(rows)
 
 
-def _answers(rows: Sequence[Row]) -> Answers:
+def _answers(rows: Sequence[Row], every: Sequence[Row]) -> Answers:
+    """Scores the answers to some questions; what answers cost is of all that were given."""
     count = len(rows)
     pairs = [(row.hit, row.answered) for row in rows if row.answered]
     given = [(hit, one) for hit, one in pairs if one.answer is not None]
@@ -111,10 +126,10 @@ def _answers(rows: Sequence[Row]) -> Answers:
         unanswered=1 - len(given) / count,
         rationale_similarity=statistics.fmean(known) if len(known) == count else None,
         audit=_audit(given, count),
-        prompt_tokens=sum(one.prompt_tokens for one in answers),
-        completion_tokens=sum(one.completion_tokens for one in answers),
-        cost_usd=cost(rows),
-        cached=sum(row.timing.cached for row in rows) / count,
+        prompt_tokens=sum(row.answered.prompt_tokens for row in every if row.answered),
+        completion_tokens=sum(row.answered.completion_tokens for row in every if row.answered),
+        cost_usd=cost(every),
+        cached=sum(row.timing.cached for row in every) / len(every),
     )
 
 

@@ -23,6 +23,10 @@ WHAT_ACCURACY = (
     "Accuracy credits an unanswered question with a quarter, as the paper does; strict accuracy "
     "does not. Rationale similarity: cosine of the given rationale and the gold reasoning."
 )
+WHAT_SILENT = (
+    "Silent on absent: nothing was retrieved, of questions whose matter never came up in the "
+    "thread; all other figures leave these questions out."
+)
 Theirs = dict[str, paper.Scores | None]
 
 
@@ -33,16 +37,17 @@ def comparison(group: Group, main: Sequence[Main], colours: Colours) -> Blocks:
     theirs: Theirs = {
         line.system: paper.scores(line.system, setting.backend, setting.target)
         for line in main
-        if setting.backend
+        if setting.backend and setting.printed
     }
     words = [WHAT_ACCURACY] if answered else []
+    quiet = any(line.scores.silent for line in main)
     return (
-        Paragraph(text=" ".join([*words, WHAT_HIT[hit]])),
+        Paragraph(text=" ".join([*words, WHAT_HIT[hit], *([WHAT_SILENT] if quiet else [])])),
         *((Paragraph(text=uneven(group)),) if uneven(group) else ()),
         *_score_drawings(group, main, theirs, colours),
         Table(
             title="Scores",
-            columns=_score_columns(colours, signs.both, hit, answered=answered),
+            columns=_score_columns(colours, signs.both, hit, answered=answered, quiet=quiet),
             rows=tuple(_score_row(line, theirs.get(line.system)) for line in main),
         ),
         Table(
@@ -89,8 +94,11 @@ def _score_drawings(
 
 
 def _score_columns(
-    colours: Colours, signs: str, name: str, *, answered: bool
+    colours: Colours, signs: str, name: str, *, answered: bool, quiet: bool
 ) -> tuple[Column, ...]:
+    spoke = Column(key="silent_interval", head="95 %", form=percent_span)
+    silent = Column(key="silent", head="silent on absent", form=percent, signs=signs,
+                    below=(spoke,))  # fmt: skip
     strict = Column(key="strict_interval", head="95 %", form=percent_span)
     hit = Column(key="hit_interval", head="95 %", form=percent_span)
     answers = (
@@ -107,6 +115,7 @@ def _score_columns(
         *(answers if answered else ()),
         Column(key="hit", head=name, form=percent, signs=signs,
                below=(hit, printed_below("hit", percent))),
+        *((silent,) if quiet else ()),
         *((rationale,) if answered else ()),
     )  # fmt: skip
 
@@ -119,6 +128,8 @@ def _score_row(line: Main, theirs: paper.Scores | None) -> Row:
         "hit": scores.hit,
         "hit_interval": scores.hit_interval,
     }
+    if scores.silent:
+        row |= {"silent": scores.silent.value, "silent_interval": scores.silent.interval}
     if answers := scores.answers:
         row |= {
             "accuracy": answers.accuracy,

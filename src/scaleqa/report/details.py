@@ -67,6 +67,9 @@ def choose(groups: Sequence[Group], most: int) -> list[Question]:
 
 def verdict(row: Row) -> str:
     """Says in words what came of a question: the evidence, and the answer where one counts."""
+    if not row.present:
+        shown = "nothing was returned" if row.silent else f"{row.turns_shown} turns were returned"
+        return f"the matter never came up in the thread; {shown}"
     parts = [_evidence_words(row.evidence_shown, len(row.evidence))]
     if row.answered and counts(row):
         parts.append(_answer_words(row.answered, hit=row.hit))
@@ -163,7 +166,7 @@ def _brief(
             [
                 systems.index(one.run.system),
                 one.answered.answer or "" if one.answered and counts(one) else None,
-                int(one.hit),
+                int(one.hit) if one.present else None,
                 one.context_tokens,
                 texts.add(verdict(one)),
             ]
@@ -214,5 +217,9 @@ def _strip(rows: Sequence[Row], palette: dict[str, str]) -> str:
         length=length,
         divider=thread if thread < length else None,
         title="Where the evidence is in the thread and what each system showed",
-        description=f"Evidence at turns {', '.join(map(str, evidence))} of {thread}.",
+        description=(
+            f"Evidence at turns {', '.join(map(str, evidence))} of {thread}."
+            if evidence
+            else f"There is no evidence in the thread of {thread} turns."
+        ),
     )

@@ -7,12 +7,14 @@ from typing import Any
 from scaleqa import paper
 from scaleqa.evaluate.rows import Row
 from scaleqa.figures.paired import Compared
-from scaleqa.figures.retrieval import Retrieval, Share, against, in_context_by, retrieval
-from scaleqa.packages import Package
+from scaleqa.figures.retrieval import Retrieval, against, in_context_by, retrieval
+from scaleqa.figures.shares import Share
+from scaleqa.packages import AS_WRITTEN, Package, track_of
 from scaleqa.pages.forms import count, fine, share, signed, signed_span, span, tenths, text
 from scaleqa.pages.page import Block, Facts, Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table, interval
 from scaleqa.report.provenance import provenance_of
+from scaleqa.report.summaries import ABSENCE, absence
 
 SYSTEM = Column(key="system", head="system", form=text)
 IN_CONTEXT = Column(key="in_context", head="in context")
@@ -25,6 +27,7 @@ MAIN = (
     IN_CONTEXT,
     Column(key="together", head="co-containment"),
     TOKENS,
+    *ABSENCE,
     Column(key="paper_large", head="paper recall@5, BGE-large"),
     Column(key="paper_small", head="paper recall@5, MiniLM"),
     Column(key="paper_together", head="paper co-containment"),
@@ -50,6 +53,12 @@ TITLES = {"scaleqa": "Results", "longmemeval": "LongMemEval"}
 WHAT = (
     "Recall@5: the best five units together hold every evidence turn. In context: the whole "
     "context does. Co-containment: one unit holds all, of questions with several evidence turns."
+)
+WHAT_ABSENT = (
+    "Silent: nothing is returned, of questions whose matter never came up in the thread; all other "
+    "shares leave these questions out. Calibration error and AUROC are about the relevances that "
+    "a system gives: whether they are as high as the share of questions with all evidence in "
+    "context, and how often a matter that came up has a higher one than a matter that did not."
 )
 ORIENTATION = "The paper's records, noise and models are not ours: its figures are for orientation."
 
@@ -81,7 +90,9 @@ def retrieval_page(
     """
     settings = packages[0].settings
     dataset = settings.get("dataset", "scaleqa")
-    target = settings.get("target") if dataset == "scaleqa" else None
+    track = track_of(settings)
+    # The paper has figures about questions as written only.
+    target = settings.get("target") if track == AS_WRITTEN else None
     first, *_ = rows.values()
     lines = [
         Line(
@@ -110,11 +121,13 @@ def retrieval_page(
     if target == paper.TARGET or beside:
         notes.append(ORIENTATION)
     every = [row for own in rows.values() for row in own]
+    title = TITLES.get(dataset, dataset)
+    what = [WHAT, WHAT_ABSENT] if any(line.figures.silent for line in lines) else [WHAT]
     return generated(
-        TITLES.get(dataset, dataset),
+        f"{title}: {track}" if track and track != AS_WRITTEN else title,
         command,
         facts=(*_facts(packages, first[0]), *provenance_of(every).facts),
-        blocks=[Paragraph(text=WHAT), *blocks, Notes(items=tuple(notes))],
+        blocks=[Paragraph(text=" ".join(what)), *blocks, Notes(items=tuple(notes))],
     )
 
 
@@ -139,10 +152,21 @@ def _facts(packages: Sequence[Package], row: Row) -> list[tuple[str, str]]:
     tokens = sum(package.stats["tokens"] for package in packages) / len(packages)
     built = ", ".join(
         f"{name.replace('_', ' ')} {settings[name]}"
-        for name in ("regime", "form", "mix", "noise_seed", "mix_seed", "seed", "sequels")
+        for name in (
+            "regime",
+            "form",
+            "mix",
+            "noise_seed",
+            "mix_seed",
+            "seed",
+            "sequels",
+            "absent_seed",
+        )
         if name in settings
     )
+    track = track_of(settings)
     facts = [
+        *([("Track", track)] if track else []),
         ("Questions", f"{asked:,}"),
         (
             "Threads",
@@ -197,6 +221,7 @@ def _shares(one: Retrieval) -> dict[str, Any]:
         "in_context_interval": one.in_context.interval,
         "together": one.together.value if one.together else None,
         "tokens": one.context_tokens,
+        **absence(one),
     }
 
 

@@ -97,7 +97,8 @@ def audit(group: Group, main: Sequence[Main], colours: Colours) -> Blocks:
         if (answers := line.scores.answers)
     }
     block = paper.block_of(group.setting.backend or "")
-    theirs = paper.AUDIT.lines[block] if group.setting.target == paper.TARGET else {}
+    at_length = group.setting.target == paper.TARGET and group.setting.printed
+    theirs = paper.AUDIT.lines[block] if at_length else {}
     rows = []
     for name, parts in shares.items():
         printed = zip((key for key, _, _ in AUDIT), theirs.get(name, ()), strict=False)

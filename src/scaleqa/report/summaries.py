@@ -1,6 +1,7 @@
 """The tables that commands print: scores, costs, paired differences, retrieval."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from scaleqa.figures.paired import Compared
 from scaleqa.figures.retrieval import Retrieval
@@ -9,6 +10,14 @@ from scaleqa.pages.forms import count, fine, signed, signed_span, text
 from scaleqa.pages.table import Column, Table, interval
 
 SYSTEM = Column(key="system", head="system", form=text)
+# About questions whose matter never came up, and about relevances.
+SILENT = Column(key="silent", head="silent")
+ABSENCE = (
+    SILENT,
+    interval("silent_interval"),
+    Column(key="error", head="cal. error"),
+    Column(key="auroc", head="AUROC"),
+)
 MEASURES = {
     "correct": "strict accuracy",
     "hit": "all evidence in context",
@@ -28,6 +37,7 @@ def scores_table(results: Mapping[str, Scores]) -> Table:
                 "interval": scores.hit_interval,
                 "tokens": scores.context_tokens,
                 "exchanges": scores.exchange_share,
+                "silent": scores.silent.value if scores.silent else None,
                 "accuracy": answers.accuracy if answers else None,
                 "strict": answers.strict_accuracy if answers else None,
                 "unanswered": answers.unanswered if answers else None,
@@ -40,10 +50,12 @@ def scores_table(results: Mapping[str, Scores]) -> Table:
         Column(key="unanswered", head="unanswered"),
         Column(key="hit", head="CL hit"),
         interval("interval"),
+        *((SILENT,) if any(scores.silent for scores in results.values()) else ()),
         Column(key="tokens", head="context tokens", form=count),
         Column(key="exchanges", head="turns from exchanges", form=_percent),
     )
-    return Table(columns=columns, rows=tuple(rows))
+    title = _title(scores.track for scores in results.values())
+    return Table(title=title, columns=columns, rows=tuple(rows))
 
 
 def costs_table(results: Mapping[str, Scores]) -> Table:
@@ -69,8 +81,10 @@ def costs_table(results: Mapping[str, Scores]) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def compared_table(first: str, second: str, found: Sequence[Compared]) -> Table:
-    """Two systems, measure by measure."""
+def compared_table(
+    first: str, second: str, found: Sequence[Compared], track: str | None = None
+) -> Table:
+    """Two systems on one track, measure by measure."""
     rows = [
         {
             "measure": MEASURES[one.measure],
@@ -90,7 +104,7 @@ def compared_table(first: str, second: str, found: Sequence[Compared]) -> Table:
         interval("interval", form=signed_span),
         Column(key="p", head="McNemar p", form=lambda value: f"{value:.2g}"),
     )
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(title=_title([track]), columns=columns, rows=tuple(rows))
 
 
 def retrieval_table(found: Sequence[Retrieval]) -> Table:
@@ -102,6 +116,7 @@ def retrieval_table(found: Sequence[Retrieval]) -> Table:
             "interval": one.in_context.interval,
             "recalled": one.recalled.value,
             "together": one.together.value if one.together else None,
+            **absence(one),
             "tokens": one.context_tokens,
             "ingest": one.kept.ingest_ms_per_turn if one.kept else None,
             "p50": one.kept.retrieve_p50_ms if one.kept else None,
@@ -114,11 +129,28 @@ def retrieval_table(found: Sequence[Retrieval]) -> Table:
         interval("interval"),
         Column(key="recalled", head="recall@5"),
         Column(key="together", head="co-contain"),
+        *(column for column in ABSENCE if any(column.key in row for row in rows)),
         Column(key="tokens", head="tokens", form=count),
         Column(key="ingest", head="ms/turn", form=fine),
         Column(key="p50", head="p50 ms", form=fine),
     )
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(title=_title(one.track for one in found), columns=columns, rows=tuple(rows))
+
+
+def _title(tracks: Iterable[str | None]) -> str:
+    """Names the track of a table; empty for other data sets."""
+    return ", ".join(f"Track: {track}" for track in dict.fromkeys(tracks) if track)
+
+
+def absence(one: Retrieval) -> dict[str, Any]:
+    """Returns what is known of absent matters and relevances, by key of a column."""
+    found: dict[str, Any] = {}
+    if one.silent:
+        found |= {"silent": one.silent.value, "silent_interval": one.silent.interval}
+    if one.relevance:
+        found["error"] = one.relevance.calibration_error
+        found["auroc"] = one.relevance.auroc
+    return found
 
 
 def _percent(value: float) -> str:

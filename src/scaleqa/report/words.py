@@ -61,7 +61,8 @@ def _embedder(setting: Setting) -> list[StandIn]:
 
 def label(setting: Setting, questions: int) -> str:
     """Names a setting."""
-    return f"{setting.length}, {reader_of(setting)}, {questions:,} questions"
+    parts = (setting.length, setting.track, reader_of(setting), f"{questions:,} questions")
+    return ", ".join(part for part in parts if part)
 
 
 def reader_of(setting: Setting) -> str:
@@ -82,6 +83,7 @@ def described(group: Group) -> list[tuple[str, str]]:
     one = group.setting
     return [
         ("Setting", label(one, group.questions)),
+        *([("Track", one.track)] if one.track else []),
         ("Systems", ", ".join(group.systems)),
         *_answering(one),
         ("Embedder", one.embedder or "the rows do not say"),

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from scaleqa.evaluate import Row
-from scaleqa.figures.retrieval import against, in_context_by, retrieval, share
+from scaleqa.figures.retrieval import against, in_context_by, retrieval
+from scaleqa.figures.shares import share
 from scaleqa.lengths import length
 from scaleqa.packages.resume import NAMED, UNNAMED
 from scaleqa.pages.drawings import PALETTE, Bar, bars

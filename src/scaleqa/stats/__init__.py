@@ -1,5 +1,6 @@
 """Statistics: pure functions; random ones take a seed."""
 
+from scaleqa.stats.calibration import auroc, calibration_error
 from scaleqa.stats.intervals import Interval, wilson
 from scaleqa.stats.paired import Difference, kappa, mcnemar, paired_bootstrap
 from scaleqa.stats.segmentation import exact_f1, half_segment, pk, window_diff
@@ -7,6 +8,8 @@ from scaleqa.stats.segmentation import exact_f1, half_segment, pk, window_diff
 __all__ = [
     "Difference",
     "Interval",
+    "auroc",
+    "calibration_error",
     "exact_f1",
     "half_segment",
     "kappa",

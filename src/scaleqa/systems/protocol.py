@@ -55,11 +55,14 @@ class Retrieved:
         units: The retrieved units, best first.
         context: The text for the answer model.
         shown: Ids of the turns whose full text is in the context.
+        relevance: The highest probability among the units that it holds what was asked, from 0 to
+            1; None for systems that give no probabilities.
     """
 
     units: tuple[Unit, ...]
     context: str
     shown: frozenset[int]
+    relevance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

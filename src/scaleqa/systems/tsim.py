@@ -91,6 +91,7 @@ class Tsim:
             ),
             context=self._thread.write(hits),
             shown=frozenset(turn.id for hit in hits for turn in hit.turns),
+            relevance=_relevance(hits),
         )
 
     def observe(self, exchange: Exchange) -> None:
@@ -127,6 +128,12 @@ def without(preset: Preset[LateSettings], parts: Sequence[str]) -> Preset[LateSe
     for part in parts:
         settings = PARTS[part](settings)
     return Preset(name=f"{preset.name}-off={'+'.join(parts)}", settings=settings)
+
+
+def _relevance(hits: Sequence[object]) -> float | None:
+    """Returns the highest relevance of hits; None if they have none."""
+    found = (getattr(hit, "relevance", None) for hit in hits)
+    return max((value for value in found if value is not None), default=None)
 
 
 def _make(options: TsimOptions, tools: Tools) -> Tsim:

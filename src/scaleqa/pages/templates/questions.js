@@ -36,7 +36,7 @@
   function mark(question, row) {
     const system = data.systems[row[0]];
     const result = outcome(question, row);
-    const evidence = `${system.name}: ${row[2] ? "hit" : "miss"}`;
+    const evidence = `${system.name}: ${row[2] === null ? "absent" : row[2] ? "hit" : "miss"}`;
     const said = answered(question) ? `${evidence}, ${words[result]}` : evidence;
     const style = { borderColor: system.colour };
     if (row[2]) Object.assign(style, { background: system.colour, color: system.ink });
@@ -127,7 +127,7 @@
     const box = make("div", { class: "panel" });
     const labels = question.stress.map((place) => text(place).replaceAll("_", " ")).join(", ");
     box.append(make("p", { class: "notes" },
-      `${text(question.domain)}; ${labels}; question ${question.place + 1} of ${text(question.package)}; evidence at turn ${question.evidence.join(", ")}`));
+      `${text(question.domain)}; ${labels}; question ${question.place + 1} of ${text(question.package)}; ${question.evidence.length ? `evidence at turn ${question.evidence.join(", ")}` : "no evidence in the thread"}`));
     box.append(optionList(question));
     if (question.said.length) {
       box.append(make("h4", {}, "Evidence"));
