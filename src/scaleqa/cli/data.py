@@ -13,13 +13,13 @@ from scaleqa.errors import DataError, InvalidError
 from scaleqa.pages.forms import text
 from scaleqa.pages.table import Column, Table, interval, listing
 from scaleqa.pages.terminal import print_tables
-from scaleqa.records import Record, shipped, shipped_sequels
+from scaleqa.records import Record, shipped, shipped_asides, shipped_sequels, shipped_wordings
 from scaleqa.records.calibration import Calibration, calibrate, read_answers
 from scaleqa.records.card import card as write_card
 from scaleqa.records.card import report_json, stats
 from scaleqa.records.draw import draw, read_ledger
 from scaleqa.records.export import export
-from scaleqa.records.load import data_dir, read_records, read_supplements, record_files
+from scaleqa.records.load import FUNNELS, data_dir, read_records, read_supplements, record_files
 from scaleqa.records.readings import (
     Judged,
     correct_letters,
@@ -29,6 +29,7 @@ from scaleqa.records.readings import (
 )
 from scaleqa.records.release import release
 from scaleqa.records.sequels import shipped_readings
+from scaleqa.records.track_card import TrackFacts
 from scaleqa.records.validate import Validation, validate
 from tsim.cli.shell import AsJson, failed, print_json
 from tsim.embed import open_embedder
@@ -77,11 +78,11 @@ def validate_command(
 
 @app.command("stats")
 def stats_command(path: PathArgument = None, as_json: AsJson = False) -> None:
-    """Count records, letters, evidence, lengths and stress labels.
+    """Count records, letters, evidence, lengths, stress labels and what belongs to the records.
 
     Example: scaleqa data stats --json
     """
-    facts = stats(_records(path))
+    facts = stats(_records(path), read_supplements(path)[0])
     if as_json:
         print_json(facts)
         return
@@ -242,8 +243,20 @@ def export_command(
 
 def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
     """Returns the card of the shipped records, given their validation report."""
+    tracks = TrackFacts(
+        wordings=shipped_wordings(),
+        asides=shipped_asides(),
+        funnels=_document(FUNNELS),
+        judged=track_readings(records),
+    )
     return write_card(
-        records, report, calibration(records), funnel(), shipped_sequels(), shipped_readings()
+        records,
+        report,
+        calibration(records),
+        funnel(),
+        shipped_sequels(),
+        shipped_readings(),
+        tracks,
     )
 
 
@@ -266,7 +279,11 @@ def track_readings(records: Sequence[Record]) -> dict[str, list[Judged]]:
 
 def funnel() -> dict[str, int]:
     """Returns how many records each stage of construction kept."""
-    file = data_dir() / "funnel.json"
+    return _document("funnel.json")
+
+
+def _document(name: str) -> dict[str, Any]:
+    file = data_dir() / name
     return dict(json.loads(file.read_text("utf-8"))) if file.is_file() else {}
 
 

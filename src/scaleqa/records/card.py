@@ -9,18 +9,21 @@ from typing import Any
 
 from scaleqa import paper
 from scaleqa.records.calibration import Calibration
+from scaleqa.records.load import Supplements
 from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Case, Record, Sequel, Wording
 from scaleqa.records.sequels import Reading
+from scaleqa.records.track_card import TrackFacts, track_section
 from scaleqa.records.validate import Validation
 
 # The paper's own data set, for comparison.
 PAPER = paper.RECORDS.lines["scaleqa"]
 
 
-def stats(records: Sequence[Record]) -> dict[str, Any]:
-    """Computes the figures of the card."""
+def stats(records: Sequence[Record], beside: Supplements | None = None) -> dict[str, Any]:
+    """Computes the figures of the card, and counts what belongs to the records."""
     if not records:
         return {"records": 0}
+    belonging = beside or Supplements()
     lengths = [record.tokens for record in records]
     labels = Counter(label for record in records for label in record.stress.labels)
     return {
@@ -42,6 +45,9 @@ def stats(records: Sequence[Record]) -> dict[str, Any]:
         "turns_median": statistics.median(len(r.dialogue) for r in records),
         "stress_labels": dict(sorted(labels.items())),
         "stress_primary": dict(sorted(Counter(r.stress.primary for r in records).items())),
+        "sequels": len(belonging.sequels),
+        "second_wordings": len(belonging.wordings),
+        "asides": len(belonging.asides),
         "sha256": fingerprint(records),
     }
 
@@ -66,6 +72,7 @@ def card(
     funnel: dict[str, int],
     sequels: Sequence[Sequel],
     readings: Sequence[Reading],
+    tracks: TrackFacts,
 ) -> str:
     """Writes the card."""
     facts = stats(records)
@@ -76,9 +83,10 @@ def card(
         _checks(report),
         _readers(calibration),
         _sequels(sequels, readings),
+        track_section(tracks),
         LIMITS,
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _intro(facts: dict[str, Any]) -> str:
