@@ -5,13 +5,28 @@ from collections import Counter
 
 import pytest
 
-from scaleqa.cli.data import calibration, current_card
+from scaleqa.cli.data import calibration, current_card, track_readings
 from scaleqa.noise import shipped_pool
 from scaleqa.noise.clashes import clashes
-from scaleqa.records import DOMAINS, LETTERS, SPLITS, shipped, shipped_sequels
+from scaleqa.records import (
+    DOMAINS,
+    LETTERS,
+    SPLITS,
+    shipped,
+    shipped_asides,
+    shipped_sequels,
+    shipped_wordings,
+)
 from scaleqa.records.card import fingerprint, stats
 from scaleqa.records.draw import read_ledger
 from scaleqa.records.load import data_dir, read_supplements
+from scaleqa.records.readings import (
+    is_aside_id,
+    outcomes,
+    sealed_asides,
+    sealed_wordings,
+    shipped_track_readings,
+)
 from scaleqa.records.sequels import shipped_readings
 from scaleqa.records.validate import validate
 from tests.conftest import ROOT
@@ -101,3 +116,55 @@ def test_the_noise_pool_is_large_varied_and_apart_from_the_records(records):
     longest = [max(len(turn.split()) for turn in d.turns) for d in pool.dialogues]
     assert sum(words >= 150 for words in longest) >= 40
     assert clashes(pool.dialogues, records) == {}
+
+
+def released():
+    """What ships of second wordings and asides; there is nothing to check before a release."""
+    wordings, asides = shipped_wordings(), shipped_asides()
+    if not wordings:
+        pytest.skip("no second wordings and asides are released yet")
+    return wordings, asides
+
+
+def test_second_wordings_are_many_and_even(records):
+    wordings, _ = released()
+    cells = {record.id: record.cell for record in records}
+    counts = Counter(cells[wording.id] for wording in wordings)
+    assert len(counts) == len(SPLITS) * len(DOMAINS)
+    assert len(wordings) >= 600
+    assert max(counts.values()) <= 30
+    assert min(counts.values()) >= 28
+
+
+def test_asides_are_many_and_half_of_them_need_an_inference():
+    _, asides = released()
+    assert len(asides) >= 300
+    assert len({aside.kind for aside in asides}) == 10
+    assert 0.35 <= sum(aside.inference for aside in asides) / len(asides) <= 0.65
+
+
+def test_what_is_released_follows_from_the_raw_readings(records):
+    wordings, asides = released()
+    readings = shipped_track_readings()
+    funnels = json.loads(data_dir().joinpath("track-funnels.json").read_text("utf-8"))
+    for kind, items, key in (
+        ("wordings", wordings, sealed_wordings(wordings, records)),
+        ("asides", asides, sealed_asides(asides)),
+    ):
+        found = outcomes(readings, key)
+        assert {*found} == {item.id for item in items}
+        assert all(one.picked and one.right and not one.flagged for one in found.values())
+        of_kind = [r for r in readings if is_aside_id(r.id) == (kind == "asides")]
+        seen = {reading.id for reading in of_kind if reading.mode != "closed"}
+        astray = {r.id for r in of_kind if r.mode == "shelf" and r.pick != r.id}
+        assert funnels[kind]["read"] == len(seen)
+        assert funnels[kind]["dialogue picked correctly"] == len(seen - astray)
+        assert funnels[kind]["released"] == len(items)
+        assert [*funnels[kind]][-1] == "released"
+
+
+def test_asides_cannot_be_answered_without_their_dialogues(records):
+    released()
+    closed = [one for one in track_readings(records)["asides"] if one.mode == "closed"]
+    assert sum(one.readings for one in closed) >= 300
+    assert sum(one.right for one in closed) <= 0.35 * sum(one.readings for one in closed)

@@ -54,7 +54,7 @@ def release_tracks(
         print_json(funnels)
         return
     rows = [
-        {"stage": stage, "wordings": number, "asides": asides.funnel[stage]}
+        {"stage": stage, "wordings": number, "asides": asides.funnel.get(stage)}
         for stage, number in wordings.funnel.items()
     ]
     print_tables(Table(columns=STAGES, rows=tuple(rows)))

@@ -16,11 +16,11 @@ from hashlib import sha256
 from typing import Generic, TypeVar
 
 from scaleqa.errors import DataError
-from scaleqa.records import asides as aside_checks
-from scaleqa.records import wordings as wording_checks
 from scaleqa.records.draw import DrawReceipt, mismatches
+from scaleqa.records.load import Supplements
 from scaleqa.records.readings import Reading, Sealed, outcomes, sealed_asides, sealed_wordings
 from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Aside, Record, Wording
+from scaleqa.records.validate import supplement_findings
 
 # Second wordings of a cell; spare ones are left out, so that cells are even.
 MOST_WORDINGS = 30
@@ -83,7 +83,7 @@ def release_wordings(
     Raises:
         DataError: A wording was changed after it was read.
     """
-    faulty = {where for where, _ in wording_checks.problems(wordings, records)}
+    faulty = _faulty(Supplements(wordings=wordings), records)
     sealed = sealed_wordings(wordings, records)
     sound, funnel = _sift(wordings, faulty, readings, sealed)
     cells = {record.id: record.cell for record in records}
@@ -93,7 +93,7 @@ def release_wordings(
         if taken[cells[wording.id]] < MOST_WORDINGS:
             taken[cells[wording.id]] += 1
             chosen.append(wording)
-    return _released(chosen, funnel)
+    return _released(chosen, funnel | {"left out: spare": len(sound) - len(chosen)})
 
 
 def release_asides(
@@ -104,9 +104,13 @@ def release_asides(
     Raises:
         DataError: An aside was changed after it was read.
     """
-    faulty = {where for where, _ in aside_checks.problems(asides)} | {*mismatches(asides, receipts)}
+    faulty = _faulty(Supplements(asides=asides), []) | {*mismatches(asides, receipts)}
     sound, funnel = _sift(asides, faulty, readings, sealed_asides(asides))
     return _released(sound, funnel)
+
+
+def _faulty(items: Supplements, records: Sequence[Record]) -> set[str]:
+    return {finding.where for finding in supplement_findings(items, records)}
 
 
 def _sift(
@@ -117,18 +121,18 @@ def _sift(
 ) -> tuple[list[Item], dict[str, int]]:
     """Returns the items that checks and readers found sound, and how many each stage kept."""
     found = outcomes(readings, sealed)
-    checked = [item for item in items if item.id not in faulty]
-    read = [item for item in checked if item.id in found]
+    read = [item for item in items if item.id in found]
     picked = [item for item in read if found[item.id].picked]
     right = [item for item in picked if found[item.id].right]
-    sound = [item for item in right if not found[item.id].flagged]
+    liked = [item for item in right if not found[item.id].flagged]
+    sound = [item for item in liked if item.id not in faulty]
     return sound, {
         "written": len(items),
-        "without a finding of the checks": len(checked),
         "read": len(read),
         "dialogue picked correctly": len(picked),
         "answered correctly": len(right),
-        "of these, flagged": len(right) - len(sound),
+        "left out: flagged": len(right) - len(liked),
+        "left out: a finding of the checks": len(liked) - len(sound),
     }
 
 

@@ -106,7 +106,7 @@ def validate(
             Finding(code="receipt", where=where, message=problem)
             for where, problem in mismatches([*records, *beside.asides], receipts).items()
         ]
-    critical += _supplements(beside, records)
+    critical += supplement_findings(beside, records)
     if release:
         critical += _balance(records)
     probes = lexical_probes(records)
@@ -142,7 +142,8 @@ def validate(
     )
 
 
-def _supplements(beside: Supplements, records: Sequence[Record]) -> list[Finding]:
+def supplement_findings(beside: Supplements, records: Sequence[Record]) -> list[Finding]:
+    """Checks what belongs to records, apart from receipts; all findings are critical."""
     found = {
         "sequel": sequels.problems(beside.sequels, records),
         "wording": wordings.problems(beside.wordings, records),
