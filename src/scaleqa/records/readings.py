@@ -29,7 +29,7 @@ class Reading(BaseModel):
     Attributes:
         id: The id of the record or aside.
         seal: The seal of the question and options that were read.
-        reader: Who read it.
+        reader: A label of the reader's work; one reader may have several.
         mode: What the reader saw.
         pick: The id of the dialogue that the reader picked from a shelf.
         also: Ids of dialogues that fit the question equally well.
