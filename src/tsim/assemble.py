@@ -47,14 +47,12 @@ def window(settings: WindowSettings, scores: Sequence[float]) -> tuple[int, int]
 
 def words(turns: Sequence[Turn]) -> int:
     """Returns the number of words that turns take up in a context, including the heading."""
-    return len(heading(0, turns).split()) + sum(len(text.split()) for text in _lines(turns))
+    return len(heading(turns).split()) + sum(len(text.split()) for text in _lines(turns))
 
 
-def heading(episode: int, turns: Sequence[Turn]) -> str:
-    """Returns the heading of an episode in a context."""
-    if not turns:
-        return f"[episode {episode}]"
-    return f"[episode {episode}, turns {turns[0].id}-{turns[-1].id}]"
+def heading(turns: Sequence[Turn]) -> str:
+    """Returns the heading of some turns in a context: their ids, as one word to save budget."""
+    return f"[{turns[0].id}-{turns[-1].id}]" if len(turns) > 1 else f"[{turns[0].id}]"
 
 
 def line(turn: Turn) -> str:
@@ -75,8 +73,10 @@ def fit(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
         price = words(hit.turns)
         if price > left and place == 0:
             hit = replace(hit, turns=_cut_down(hit, left))
+            if not hit.turns:  # not even a word of it fits
+                continue
             price = words(hit.turns)
-        if price <= left and hit.turns:
+        if price <= left:
             chosen.append(hit)
             left -= price
     return chosen
@@ -106,7 +106,7 @@ def _cut_down(hit: Hit, most: int) -> tuple[Turn, ...]:
 
 def render(hits: Sequence[Hit]) -> str:
     """Returns hits as the context of a prompt, in the given order."""
-    blocks = ["\n".join([heading(hit.episode, hit.turns), *_lines(hit.turns)]) for hit in hits]
+    blocks = ["\n".join([heading(hit.turns), *_lines(hit.turns)]) for hit in hits]
     return "\n\n".join(blocks)
 
 

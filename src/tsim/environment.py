@@ -1,12 +1,13 @@
 """The only module that reads environment variables, apart from the command line's own.
 
-TSIM_CACHE        directory for weights and cached embeddings (default: the user's cache directory)
-TSIM_MODEL        default embedding model (default: all-MiniLM-L6-v2)
-TSIM_OFFLINE      "1" forbids every download
-TSIM_MEMORY       the memory file of `tsim` commands, instead of --memory
-HF_ENDPOINT       base URL of the model hub or a mirror of it
-OPENAI_API_KEY    key sent to chat and embedding servers over https, unless another is named
-OPENAI_BASE_URL   base URL of chat servers where none is given (default: OpenAI's)
+TSIM_CACHE           directory for weights and cached embeddings (default: the user's cache)
+TSIM_MODEL           default embedding model (default: all-MiniLM-L6-v2)
+TSIM_OFFLINE         "1" forbids every download
+TSIM_MEMORY          the memory file of `tsim` commands, instead of --memory
+HF_ENDPOINT          base URL of the model hub or a mirror of it
+npm_config_registry  base URL of the npm registry (default: what npm is configured to use)
+OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named
+OPENAI_BASE_URL      base URL of chat servers where none is given (default: OpenAI's)
 """
 
 import os
@@ -36,6 +37,13 @@ def offline() -> bool:
 def hub_endpoint() -> str:
     """Returns the base URL of the model hub."""
     return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+
+
+def npm_registry() -> str:
+    """Returns the base URL of the npm registry, or an empty string if npm's own setting applies."""
+    # Like npm, accept the name in any case.
+    found = (value for name, value in os.environ.items() if name.lower() == "npm_config_registry")
+    return next(found, "").rstrip("/")
 
 
 def chat_endpoint() -> str:

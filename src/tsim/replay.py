@@ -7,7 +7,7 @@ from functools import partial
 from tsim.embed import Embedder
 from tsim.engine import Host
 from tsim.presets import AnyPreset
-from tsim.state import EMPTY, MAX_ID, Changes, ClusterRow, EpisodeRow, TurnRow
+from tsim.state import EMPTY, MAX_ID, Changes, ClusterRow, EpisodeRow, SpanRow, TurnRow
 from tsim.store import Store, Written
 from tsim.types import NewTurn, Turn
 from tsim.vectors import Vectors
@@ -101,6 +101,7 @@ def replay(
     rows: list[TurnRow] = []
     episodes: dict[int, EpisodeRow] = {}
     clusters: dict[int, ClusterRow] = {}
+    spans: dict[tuple[int, int], SpanRow] = {}
 
     by_episode: dict[int, list[Turn]] = defaultdict(list)
     host = Host(
@@ -123,6 +124,9 @@ def replay(
         clusters.update((cluster.id, cluster) for cluster in changes.clusters)
         for gone in changes.removed_clusters:
             clusters.pop(gone, None)
+        for key in changes.removed_spans:
+            spans.pop(key, None)
+        spans.update(((span.first, span.last), span) for span in changes.spans)
         if progress:
             progress(len(rows))
     engine.skip_to(next_turn)
@@ -131,6 +135,7 @@ def replay(
         episodes=tuple(episodes[key] for key in sorted(episodes)),
         clusters=tuple(clusters[key] for key in sorted(clusters)),
         rewritten=tuple(sorted(clusters)),
+        spans=tuple(spans[key] for key in sorted(spans)),
     )
     return whole, engine.counters
 

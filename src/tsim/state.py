@@ -40,8 +40,19 @@ class ClusterRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SpanRow:
+    """A run of turns that was embedded as one text; `first` and `last` are its key."""
+
+    first: int
+    last: int
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Changes:
     """Changes to a thread, which are written atomically.
+
+    Removals are applied first, so a span that is removed and new is replaced.
 
     Attributes:
         turns: New turns.
@@ -49,9 +60,11 @@ class Changes:
         clusters: New or changed clusters.
         joined: New memberships, as (cluster, episode), of clusters that only gained members.
         rewritten: Clusters whose memberships are all rewritten.
+        spans: New spans.
         removed_turns: Removed turns.
         removed_episodes: Removed episodes.
         removed_clusters: Removed clusters.
+        removed_spans: Removed spans, as (first, last).
     """
 
     turns: tuple[TurnRow, ...] = ()
@@ -59,9 +72,16 @@ class Changes:
     clusters: tuple[ClusterRow, ...] = ()
     joined: tuple[tuple[int, int], ...] = ()
     rewritten: tuple[int, ...] = ()
+    spans: tuple[SpanRow, ...] = ()
     removed_turns: tuple[int, ...] = ()
     removed_episodes: tuple[int, ...] = ()
     removed_clusters: tuple[int, ...] = ()
+    removed_spans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def removes(self) -> bool:
+        """Whether the epoch changes and a scrub becomes due; clusters are always read whole."""
+        return bool(self.removed_turns or self.removed_episodes or self.removed_spans)
 
     def memberships(self) -> Iterator[tuple[int, int]]:
         """Yields all memberships to insert, as (cluster, episode)."""
@@ -94,6 +114,7 @@ class ThreadState:
         episodes: All episodes, ascending.
         clusters: All clusters, ascending.
         open_turns: The turns of the open episode.
+        spans: All spans, ordered by first and last turn.
     """
 
     version: int
@@ -105,6 +126,7 @@ class ThreadState:
     episodes: list[EpisodeRow] = field(default_factory=list)
     clusters: list[ClusterRow] = field(default_factory=list)
     open_turns: list[Turn] = field(default_factory=list)
+    spans: list[SpanRow] = field(default_factory=list)
 
 
 EMPTY = ThreadState(

@@ -108,7 +108,14 @@ class Thread:
                 progress(len(receipts), len(checked))
         return receipts
 
-    def search(self, query: str, *, k: int | None = None, budget: int | None = None) -> list[Hit]:
+    def search(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        budget: int | None = None,
+        min_relevance: float | None = None,
+    ) -> list[Hit]:
         """Finds the episodes that are relevant to a query, best first.
 
         Args:
@@ -116,10 +123,20 @@ class Thread:
             k: Maximum number of episodes to return. Defaults to the preset's number.
             budget: Maximum number of tokens in all hits together; hits that do not fit are
                 skipped. Defaults to the preset's budget, if it has one.
+            min_relevance: Leave out hits that are less likely than this (0 to 1) to hold what was
+                asked. By default, nothing is returned if it is unlikely that any hit holds it:
+                less likely than for 99 % of the questions that have an answer.
+
+        Raises:
+            InputError: The query is empty, or a value is out of range.
         """
         _positive(k=k, budget=budget)
+        if min_relevance is not None and not 0 <= min_relevance <= 1:
+            raise InputError(
+                f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
+            )
         most = self._preset.settings.budget if budget is None else budget
-        asked = self._asked(query, k, most)
+        asked = replace(self._asked(query, k, most), least=min_relevance)
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             turns = {
@@ -132,6 +149,7 @@ class Thread:
                 turns=tuple(turns[turn] for turn in one.turns if turn in turns),
                 score=one.score,
                 why=one.why,
+                relevance=one.relevance,
             )
             for one in found
         ]
@@ -143,9 +161,14 @@ class Thread:
         with self._asking() as (engine, reader):
             return engine.views(asked, self._host(reader))
 
-    def context(self, query: str, *, budget: int = CONTEXT_BUDGET) -> str:
-        """Returns the episodes relevant to a query as text for a prompt, within the budget."""
-        return self.write(self.search(query, budget=budget))
+    def context(
+        self, query: str, *, budget: int = CONTEXT_BUDGET, min_relevance: float | None = None
+    ) -> str:
+        """Returns the episodes relevant to a query as text for a prompt, within the budget.
+
+        The text is empty if nothing in the thread seems to hold what was asked.
+        """
+        return self.write(self.search(query, budget=budget, min_relevance=min_relevance))
 
     def write(self, hits: Sequence[Hit]) -> str:
         """Returns hits as text for a prompt, in the preset's order."""

@@ -3,15 +3,16 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
-from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, TurnRow
+from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, SpanRow, TurnRow
 from tsim.store import Accepted, Reader, Store, Written
 from tsim.store.agreement import differing
 from tsim.types import Turn
@@ -71,9 +72,16 @@ class _Cluster(_Line):
     vector: str
 
 
-_ANY: TypeAdapter[_Head | _Thread | _Turn | _Episode | _Cluster | _End] = TypeAdapter(
-    Annotated[_Head | _Thread | _Turn | _Episode | _Cluster | _End, Field(discriminator="kind")]
-)
+class _Span(_Line):
+    kind: Literal["span"] = "span"
+    first: Id
+    last: Id
+    vector: str
+
+
+_Row: TypeAlias = _Turn | _Episode | _Span | _Cluster
+_Item: TypeAlias = _Head | _Thread | _Row | _End
+_ANY: TypeAdapter[_Item] = TypeAdapter(Annotated[_Item, Field(discriminator="kind")])
 
 
 def export(store: Store, path: Path) -> int:
@@ -146,6 +154,10 @@ def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
         for row in state.episodes:
             vector_text = None if row.vector is None else _text(vector_to_bytes(row.vector))
             yield _Episode(id=row.id, vector=vector_text).model_dump()
+        for span in state.spans:
+            yield _Span(
+                first=span.first, last=span.last, vector=_text(vector_to_bytes(span.vector))
+            ).model_dump()
         for cluster in state.clusters:
             yield _Cluster(
                 id=cluster.id,
@@ -160,7 +172,7 @@ def _dump(line: dict[str, Any]) -> str:
 
 
 def _read(path: Path, settings: Accepted) -> dict[str, Written]:
-    threads: dict[str, tuple[_Thread, list[_Turn | _Episode | _Cluster]]] = {}
+    threads: dict[str, tuple[_Thread, list[_Row]]] = {}
     head: _Head | None = None
     end: _End | None = None
     current = ""
@@ -191,12 +203,10 @@ def _read(path: Path, settings: Accepted) -> dict[str, Written]:
             f"{settings[name][0]}; open the memory with the {name} of the export, or add its "
             "turns instead"
         )
-    return {name: _gather(thread, rows) for name, (thread, rows) in threads.items()}
+    return {name: _gather(path, thread, rows) for name, (thread, rows) in threads.items()}
 
 
-def _parse(
-    path: Path, number: int, line: str
-) -> _Head | _Thread | _Turn | _Episode | _Cluster | _End:
+def _parse(path: Path, number: int, line: str) -> _Item:
     try:
         return _ANY.validate_json(line)
     except ValidationError as error:
@@ -217,18 +227,20 @@ def _text_lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path} is not UTF-8 (byte {error.start})") from error
 
 
-def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> Written:
+def _gather(path: Path, thread: _Thread, rows: list[_Row]) -> Written:
     clusters = [row for row in rows if isinstance(row, _Cluster)]
+    turns = tuple(
+        TurnRow(
+            turn=Turn(id=row.id, role=row.role, text=row.text, at=row.at),
+            episode=row.episode,
+            vector=vector_from_bytes(_bytes(row.vector)),
+        )
+        for row in rows
+        if isinstance(row, _Turn)
+    )
+    spans = (row for row in rows if isinstance(row, _Span))
     changes = Changes(
-        turns=tuple(
-            TurnRow(
-                turn=Turn(id=row.id, role=row.role, text=row.text, at=row.at),
-                episode=row.episode,
-                vector=vector_from_bytes(_bytes(row.vector)),
-            )
-            for row in rows
-            if isinstance(row, _Turn)
-        ),
+        turns=turns,
         episodes=tuple(
             EpisodeRow(
                 id=row.id,
@@ -247,11 +259,38 @@ def _gather(thread: _Thread, rows: list[_Turn | _Episode | _Cluster]) -> Written
             for row in clusters
         ),
         rewritten=tuple(row.id for row in clusters),
+        spans=tuple(_spans(f"{path}, thread {thread.name!r}", spans, turns)),
     )
     counters = Counters(
         turn=thread.next_turn, episode=thread.next_episode, cluster=thread.next_cluster
     )
     return changes, counters
+
+
+def _spans(where: str, rows: Iterable[_Span], turns: Sequence[TurnRow]) -> Iterator[SpanRow]:
+    """Yields the spans of a thread, checked against its turns."""
+    width = {row.turn.id: len(row.vector) for row in turns}
+    seen: set[tuple[int, int]] = set()
+    for row in rows:
+        span = f"{where}: the span from turn {row.first} to {row.last}"
+        if not (row.first < row.last and {row.first, row.last} <= width.keys()):
+            raise InputError(
+                f"{span} does not run from one turn of the thread to a later one; "
+                "nothing was imported"
+            )
+        if (row.first, row.last) in seen:
+            raise InputError(f"{span} occurs twice; nothing was imported")
+        seen.add((row.first, row.last))
+        try:
+            vector = vector_from_bytes(_bytes(row.vector))
+        except ValueError as error:
+            raise InputError(f"{span} has no vector ({error}); nothing was imported") from error
+        if len(vector) != width[row.first] or not np.isfinite(vector).all():
+            raise InputError(
+                f"{span} has a vector of {len(vector)} numbers, expected {width[row.first]} finite "
+                "ones; nothing was imported"
+            )
+        yield SpanRow(first=row.first, last=row.last, vector=vector)
 
 
 def _text(blob: bytes) -> str:

@@ -127,12 +127,20 @@ class SpanWhy:
         opens: Probability that a new topic begins with its first turn.
         closes: Probability that a new topic begins after its last turn; 1 at the end of the thread.
         evidence: The anchor as evidence.
+        relevance: Probability that the span holds what was asked.
+        passing: Probability that the question is about a fact mentioned in passing, for which
+            single turns are compared, rather than about an episode, for which runs of turns are.
+        terms: What the features of the anchor (if the span was chosen as a fact in passing) or of
+            the best run in the span added to its log odds, largest first.
     """
 
     anchor: int
     dense: float
     lexical: float
     share: float
+    relevance: float = 0.0
+    passing: float = 0.0
+    terms: tuple[tuple[str, float], ...] = ()
     words: tuple[tuple[str, float], ...] = ()
     resumes: int | None = None
     clues: tuple[tuple[str, float], ...] = ()
@@ -146,7 +154,7 @@ class SpanWhy:
         shared = ", ".join(word for word, _ in self.clues[:4])
         again = f"it shares rare words with the topic of turn {self.resumes} ({shared}); "
         return (
-            f"{again if self.resumes is not None else ''}"
+            f"relevance {self.relevance:.0%}; {again if self.resumes is not None else ''}"
             f"turn {self.anchor} is {self.share:.0%} as relevant as the best (cosine "
             f"{self.dense:.2f}); the span has {self.lexical:.0%} of the question's word weight "
             f"({named or 'none'}); probability of a new topic: {self.opens:.0%} at its start, "
@@ -163,12 +171,15 @@ class Hit:
         turns: The turns to show: a whole episode, the best part of a long one, or a span.
         score: The score it was ranked by.
         why: How the score was computed.
+        relevance: Probability that it holds what was asked, comparable across queries and threads;
+            None for presets without one.
     """
 
     episode: int
     turns: tuple[Turn, ...]
     score: float
     why: Why | SpanWhy
+    relevance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ class Verification:
         turns: Number of turns in them.
         episodes: Number of episodes in them.
         clusters: Number of clusters in them.
+        spans: Number of embedded runs of turns in them.
         problems: The problems found.
     """
 
@@ -28,6 +29,7 @@ class Verification:
     turns: int
     episodes: int
     clusters: int
+    spans: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -45,7 +47,7 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
             f"{store.location}: forgotten content may still be recoverable, because others are "
             "using the memory; verify again when they are done"
         )
-    counts = [0, 0, 0]
+    counts = [0, 0, 0, 0]
     names = store.threads()
     for name in names:
         try:
@@ -55,7 +57,12 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         except StoreError as error:
             problems.append(f"thread {name!r}: {error}")
             continue
-        sizes = (len(state.turn_ids), len(state.episodes), len(state.clusters))
+        sizes = (
+            len(state.turn_ids),
+            len(state.episodes),
+            len(state.clusters),
+            len(state.spans),
+        )
         counts = [count + size for count, size in zip(counts, sizes, strict=True)]
         problems += [
             f"thread {name!r}: {problem}" for problem in check(state, dimension, summarises)
@@ -67,14 +74,19 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         turns=counts[0],
         episodes=counts[1],
         clusters=counts[2],
+        spans=counts[3],
         problems=tuple(problems),
     )
 
 
 def check(state: ThreadState, dimension: int, summarises: bool) -> list[str]:
     """Returns the problems of a thread."""
-    episodes = _episodes(state, dimension, summarises)
-    return [*_turns(state, dimension), *episodes, *_clusters(state, dimension)]
+    return [
+        *_turns(state, dimension),
+        *_episodes(state, dimension, summarises),
+        *_clusters(state, dimension),
+        *_spans(state, dimension),
+    ]
 
 
 def _turns(state: ThreadState, dimension: int) -> list[str]:
@@ -124,6 +136,22 @@ def _clusters(state: ThreadState, dimension: int) -> list[str]:
         total = np.sum(np.stack([vectors[m] for m in cluster.members]), axis=0, dtype=np.float64)
         if cluster.total.shape != (dimension,) or np.abs(total - cluster.total).max() > TOLERANCE:
             problems.append(f"the centre of cluster {cluster.id} does not match its episodes")
+    return problems
+
+
+def _spans(state: ThreadState, dimension: int) -> list[str]:
+    turns = {*state.turn_ids}
+    problems = [
+        f"the span from turn {span.first} to {span.last} does not run from one stored turn to a "
+        "later one"
+        for span in state.spans
+        if not (span.first < span.last and {span.first, span.last} <= turns)
+    ]
+    vectors = [span.vector for span in state.spans]
+    if any(len(vector) != dimension for vector in vectors):
+        problems.append(f"a span's vector is not {dimension} wide")
+    elif vectors and not _all_unit(np.stack(vectors)):
+        problems.append("a span's vector does not have length one")
     return problems
 
 

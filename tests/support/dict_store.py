@@ -9,7 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from tsim.errors import InputError, StoreError
-from tsim.state import EMPTY, Changes, ClusterRow, Counters, EpisodeRow, ThreadState, TurnRow
+from tsim.state import (
+    EMPTY,
+    MAX_ID,
+    Changes,
+    ClusterRow,
+    Counters,
+    EpisodeRow,
+    SpanRow,
+    ThreadState,
+    TurnRow,
+)
 from tsim.store import Accepted, CurrentReads, Reader, Written
 from tsim.store.agreement import require
 from tsim.types import Turn
@@ -23,6 +33,7 @@ class KeptThread:
     turns: Mapping[int, TurnRow] = field(default_factory=dict)
     episodes: Mapping[int, EpisodeRow] = field(default_factory=dict)
     clusters: Mapping[int, ClusterRow] = field(default_factory=dict)
+    spans: Mapping[tuple[int, int], SpanRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +49,9 @@ class Kept:
         now = self.clock + 1
         nothing = KeptThread(version=now, epoch=now, counters=counters)
         before = self.threads.get(name, nothing)
-        removing = bool(changes.removed_turns or changes.removed_episodes)
         after = KeptThread(
             version=now,
-            epoch=now if removing else before.epoch,
+            epoch=now if changes.removes else before.epoch,
             counters=counters,
             turns=_merged(
                 before.turns, {row.turn.id: row for row in changes.turns}, changes.removed_turns
@@ -52,12 +62,17 @@ class Kept:
             clusters=_merged(
                 before.clusters, {row.id: row for row in changes.clusters}, changes.removed_clusters
             ),
+            spans=_merged(
+                before.spans,
+                {(row.first, row.last): row for row in changes.spans},
+                changes.removed_spans,
+            ),
         )
         return replace(
             self,
             threads={**self.threads, name: after},
             clock=now,
-            scrub_due=self.scrub_due or removing,
+            scrub_due=self.scrub_due or changes.removes,
         )
 
     def without(self, name: str) -> "Kept":
@@ -66,8 +81,9 @@ class Kept:
 
 
 def _merged(before, new, removed):
-    rows = {**before, **new}
-    return {number: rows[number] for number in sorted(rows) if number not in removed}
+    gone = {*removed}
+    rows = {key: row for key, row in before.items() if key not in gone} | new
+    return {key: rows[key] for key in sorted(rows)}
 
 
 class DictReader:
@@ -93,6 +109,7 @@ class DictReader:
             return EMPTY
         rows = [row for number, row in found.turns.items() if number >= turn]
         vectors = [row.vector for row in rows]
+        oldest = [0, 0, *(number for number in found.turns if number < turn)][-2]
         return ThreadState(
             version=found.version,
             epoch=found.epoch,
@@ -103,6 +120,7 @@ class DictReader:
             episodes=[row for number, row in found.episodes.items() if number >= episode],
             clusters=list(found.clusters.values()),
             open_turns=self.open_turns(thread),
+            spans=[row for row in found.spans.values() if row.last >= oldest and turn != MAX_ID],
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:

@@ -29,6 +29,7 @@ class Feed:
         self.turns = {}
         self.engine = preset.settings.engine(WIDTH, EMPTY)
         self.clusters = {}
+        self.spans = {}
         self.receipts = []
         self.embedded = []
         self.host = Host(
@@ -55,10 +56,11 @@ class Feed:
             self.clusters.pop(gone, None)
         for cluster in changes.clusters:
             self.clusters[cluster.id] = cluster
+        self.spans.update(((row.first, row.last), row.vector) for row in changes.spans)
         self.receipts += receipts
 
-    def search(self, text="the question", count=None, budget=None):
-        query = Query(text=text, vector=embed([text])[0], count=count, budget=budget)
+    def search(self, text="the question", count=None, budget=None, least=0.0):
+        query = Query(text=text, vector=embed([text])[0], count=count, budget=budget, least=least)
         return self.engine.search(query, self.host)
 
     @property

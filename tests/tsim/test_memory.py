@@ -113,9 +113,9 @@ def test_k_and_budget_bound_the_result(memory, preset):
     thread.add_many(stream(80))
     if preset is OFFICIAL:
         assert len(thread.search("bread")) == 5
-    assert len(thread.search("bread", k=2)) == 2
+    assert len(thread.search("bread", k=2, min_relevance=0)) == 2
     for budget in (5, 40, 150, 400, 1000):
-        text = thread.context("bread", budget=budget)
+        text = thread.context("bread", budget=budget, min_relevance=0)
         assert len(text.split()) * 1.3 <= budget + 1
         if budget > 20:
             assert text
@@ -216,7 +216,7 @@ def test_another_model_is_noticed_and_never_mixed(tmp_path, tiny_embedder, prese
     ) as memory:
         assert memory.thread("a").turns() == before
         assert memory.verify().problems == ()
-        assert memory.thread("a").search("bread")
+        assert memory.thread("a").search("bread", min_relevance=0)
         assert memory.thread("a").add("user", "one more").turn == 50
     assert seen[-1] == (49, 49)
     with pytest.raises(MismatchError):

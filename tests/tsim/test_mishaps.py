@@ -265,7 +265,7 @@ def test_a_budget_is_kept_to_the_token(tmp_path, tiny_embedder, preset):
     with Memory.open(tmp_path / "m.db", model=tiny_embedder, preset=preset) as memory:
         memory.thread("a").add_many(stream(60))
         for budget in range(1, 200):
-            text = memory.thread("a").context("bread", budget=budget)
+            text = memory.thread("a").context("bread", budget=budget, min_relevance=0)
             assert tokens.estimate(text) <= budget
 
 

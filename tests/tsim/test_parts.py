@@ -139,9 +139,7 @@ def test_a_best_hit_that_is_too_long_is_cut_down_around_its_strongest_turn():
 
 def test_a_context_names_its_episodes_and_speakers():
     text = render([hit(4, "one", "two"), hit(2, "three")])
-    assert text == (
-        "[episode 4, turns 40-41]\nuser: one\nuser: two\n\n[episode 2, turns 20-20]\nuser: three"
-    )
+    assert text == ("[40-41]\nuser: one\nuser: two\n\n[20]\nuser: three")
 
 
 def test_the_toolkit_says_what_each_of_its_parts_is_for():

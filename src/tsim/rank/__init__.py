@@ -11,7 +11,16 @@ from tsim.rank.reentry import (
     episode_extent,
     reentry_values,
 )
-from tsim.rank.spans import Paths, SpanSettings, Values, inherited, paths, relevance, turn_values
+from tsim.rank.spans import (
+    Paths,
+    SpanSettings,
+    Values,
+    inherited,
+    paths,
+    relevance,
+    spread,
+    turn_values,
+)
 
 __all__ = [
     "BESIDE",
@@ -37,6 +46,7 @@ __all__ = [
     "rank",
     "reentry_values",
     "relevance",
+    "spread",
     "term_weights",
     "turn_values",
 ]

@@ -10,7 +10,7 @@ from tsim.rank.spans import Values
 from tsim.vectors import best
 
 # Words in a heading, and in the mark for missing turns: see `tsim.assemble`.
-HEADING, MARK = 4, 1
+HEADING, MARK = 1, 1
 # The shortest turn: a speaker and one word.
 SHORTEST = 2
 
@@ -20,31 +20,24 @@ def pack(
     words: npt.NDArray[np.uint32],
     *,
     budget: int,
-    long_turn_words: int,
     max_skipped: int,
     after_forgotten: Container[int] = (),
 ) -> list[int]:
-    """Chooses turns by value, and long turns by value per word.
-
-    Turns of up to `long_turn_words` words compete by their value. The value of longer turns is
-    divided by words / long_turn_words, since the additional words use the budget without adding
-    value. Turns that do not fit are skipped.
+    """Chooses turns by value per word; turns that do not fit are skipped.
 
     Args:
-        values: The value of each place.
+        values: The value per word of each place.
         words: The number of words that each place takes up in a context.
         budget: Maximum number of words, including headings and marks.
-        long_turn_words: See above.
         max_skipped: Turns that may be missing inside a span; a larger gap begins a new span.
         after_forgotten: Places directly after forgotten turns, where a mark is needed too.
 
     Returns:
         The chosen places, ascending.
     """
-    worth = (values / np.maximum(1.0, words / long_turn_words)).astype(np.float32)
     chosen: list[int] = []
     left = budget
-    places = best(worth, budget // SHORTEST)
+    places = best(values.astype(np.float32), budget // SHORTEST)
     for place, length in zip(places, words[places].tolist(), strict=True):
         if left < SHORTEST:
             break

@@ -130,6 +130,15 @@ def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Value
     return out
 
 
+def spread(values: Values, along: Paths) -> Values:
+    """Returns the highest value that reaches each turn along the thread, from itself or others."""
+    start = np.log(np.clip(values, LEAST**2, None))
+    onward = _carried(start, along.onward)
+    back = _carried(start[::-1], along.back)[::-1]
+    out: Values = np.exp(np.maximum(onward, back))
+    return out
+
+
 def inherited(
     settings: SpanSettings, share: Values, membership: Values, words: Values, own: Values
 ) -> Values:

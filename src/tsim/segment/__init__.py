@@ -4,30 +4,40 @@ from tsim.segment.confidence import (
     AFTER,
     BEFORE,
     ConfidenceSettings,
+    Cues,
     confidence,
     confidences,
     cosines,
+    cue_odds,
+    cues,
     gap_confidences,
     log_odds,
 )
 from tsim.segment.drift import DriftRule, DriftState
 from tsim.segment.links import Links, LinkSettings, interleaved, membership, replies
 from tsim.segment.protocol import Arrival, Segmenter, Step, cuts
+from tsim.segment.runs import Run, RunCutter, RunSettings
 
 __all__ = [
     "AFTER",
     "BEFORE",
     "Arrival",
     "ConfidenceSettings",
+    "Cues",
     "DriftRule",
     "DriftState",
     "LinkSettings",
     "Links",
+    "Run",
+    "RunCutter",
+    "RunSettings",
     "Segmenter",
     "Step",
     "confidence",
     "confidences",
     "cosines",
+    "cue_odds",
+    "cues",
     "cuts",
     "gap_confidences",
     "interleaved",

@@ -2,7 +2,11 @@
 
     z(i) = bias - sides_weight · cos(x[i-2] + x[i-1], x[i] + x[i+1])
                 - drift_weight · cos(x[i-4] + … + x[i-1], x[i])
-                + user_after_user_weight · [a user speaks after a user]
+                + cue(i)
+    cue(i) = user_after_user_weight · [a user speaks after a user]
+           + user_weight · (½ if a user speaks, -½ if another answers a user, else 0)
+           + length_weight · (ln(1 + words of turn i) - 3)
+           - question_weight · [turn i-1 ends with a question mark]
     confidence(i) = 1 / (1 + exp(-z(i)))
 
 The confidence of gap i is final once turn i + 1 has been added; until then the right side is x[i]
@@ -16,10 +20,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tsim.types import USER_ROLE
 from tsim.vectors import Vector, Vectors
 
 # Turns before and after a gap that its confidence depends on.
 BEFORE, AFTER = 4, 2
+# Typical logarithm of a turn's length, so that gaps of unknown length are neutral.
+MEAN_LOG_WORDS = 3.0
+# Log odds below which a confidence is negligible, so that the exponential cannot overflow.
+MOST_ODDS = 500.0
+QUESTION_MARKS = ("?", "？", "؟")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +41,9 @@ class ConfidenceSettings:
         sides_weight: Weight of the cosine of the two turns before and the two after the gap.
         drift_weight: Weight of the cosine of the next turn and the last four.
         user_after_user_weight: Added to the log odds if a user turn follows a user turn.
+        user_weight: Difference in log odds between a user's turn and a reply to a user.
+        length_weight: Weight of the logarithm of the turn's length.
+        question_weight: Subtracted from the log odds if the previous turn asks something.
         cut_confidence: Minimum confidence at which an arriving turn begins an episode.
     """
 
@@ -38,11 +51,50 @@ class ConfidenceSettings:
     sides_weight: float
     drift_weight: float
     user_after_user_weight: float
+    user_weight: float
+    length_weight: float
+    question_weight: float
     cut_confidence: float
 
 
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What a gap's confidence uses of a turn besides its vector.
+
+    Attributes:
+        user: Whether the user speaks.
+        words: The number of words.
+        asks: Whether the turn ends with a question mark.
+    """
+
+    user: bool
+    words: int
+    asks: bool
+
+
+def cues(role: str, text: str) -> Cues:
+    """Returns the cues of a turn."""
+    return Cues(role == USER_ROLE, len(text.split()), text.rstrip().endswith(QUESTION_MARKS))
+
+
+def cue_odds(settings: ConfidenceSettings, turn: Cues, before: Cues | None) -> float:
+    """Returns cue(i) of the gap before a turn, given the turn before it, if there is one."""
+    if before is None:
+        return 0.0
+    odds = settings.length_weight * (math.log1p(turn.words) - MEAN_LOG_WORDS)
+    if turn.user:
+        odds += settings.user_weight / 2
+        if before.user:
+            odds += settings.user_after_user_weight
+    elif before.user:
+        odds -= settings.user_weight / 2
+    if before.asks:
+        odds -= settings.question_weight
+    return odds
+
+
 def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = True) -> Vector:
-    """Returns z of the gap before each row, without the term for speakers.
+    """Returns z of the gap before each row, without its cue.
 
     Args:
         settings: Constants.
@@ -61,25 +113,21 @@ def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = 
     return out
 
 
-def confidence(settings: ConfidenceSettings, odds: float, *, user_after_user: bool) -> float:
-    """Returns the confidence of a gap from its log odds without the term for speakers."""
-    z = odds + (settings.user_after_user_weight if user_after_user else 0.0)
-    return 1 / (1 + math.exp(-z))
+def confidence(odds: float) -> float:
+    """Returns the confidence of a gap from its log odds."""
+    return 1 / (1 + math.exp(-odds)) if odds > -MOST_ODDS else 0.0
 
 
-def confidences(
-    settings: ConfidenceSettings, odds: Vector, user_after_user: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.float64]:
+def confidences(odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Returns the confidences of many gaps."""
-    z = odds.astype(np.float64) + settings.user_after_user_weight * user_after_user
-    out: npt.NDArray[np.float64] = 1 / (1 + np.exp(-z))
+    out: npt.NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(odds, -MOST_ODDS, None)))
     return out
 
 
 def gap_confidences(
     settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = True
 ) -> list[float]:
-    """Returns the confidence of the gap before each turn but the first, ignoring speakers.
+    """Returns the confidence of the gap before each turn but the first, without cues.
 
     Args:
         settings: Constants.
@@ -87,7 +135,7 @@ def gap_confidences(
         settled: As in `log_odds`.
     """
     odds = log_odds(settings, vectors, settled=settled)[1:]
-    return [confidence(settings, float(z), user_after_user=False) for z in odds]
+    return [confidence(float(z)) for z in odds]
 
 
 def cosines(left: Vectors, right: Vectors) -> Vector:

@@ -34,6 +34,10 @@ class Reader(Protocol):
     def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
         """Reads what was added to a thread within the same epoch.
 
+        Spans may be added after the turns they end with. Those whose last turn is the second-last
+        stored turn before `turn`, or a later one, are returned, including some that the caller
+        already has. With `turn=MAX_ID` no spans are returned.
+
         Args:
             thread: The name of the thread.
             turn: The first turn id that the caller does not have.

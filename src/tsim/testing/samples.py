@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, TurnRow
+from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, SpanRow, TurnRow
 from tsim.types import Turn
 from tsim.vectors import Vector
 
@@ -24,11 +24,18 @@ def cluster(number: int, *members: int) -> ClusterRow:
     return ClusterRow(id=number, members=members, total=total, vector=vector(number))
 
 
+def span(first: int, last: int, number: int | None = None) -> SpanRow:
+    """Returns a span with a vector made from a number, by default from its turns."""
+    made_from = 100 + 10 * first + last if number is None else number
+    return SpanRow(first=first, last=last, vector=vector(made_from))
+
+
 FIRST = Changes(
     turns=(turn(0), turn(1), turn(2, 1)),
     episodes=(EpisodeRow(id=0, vector=vector(9)), EpisodeRow(id=1, vector=None)),
     clusters=(cluster(0, 0),),
     joined=((0, 0),),
+    spans=(span(1, 2), span(0, 2), span(0, 1)),
 )
 COUNTERS = Counters(turn=3, episode=2, cluster=1)
 SECOND = Changes(
@@ -36,6 +43,7 @@ SECOND = Changes(
     episodes=(EpisodeRow(id=1, vector=vector(7)), EpisodeRow(id=2, vector=None)),
     clusters=(cluster(0, 0, 1), cluster(1, 1)),
     joined=((0, 1), (1, 1)),
+    spans=(span(2, 4), span(2, 3), span(0, 3)),
 )
 LATER = Counters(turn=5, episode=3, cluster=2)
 REMOVAL = Changes(
@@ -44,4 +52,6 @@ REMOVAL = Changes(
     clusters=(cluster(0, 1),),
     rewritten=(0,),
     removed_clusters=(1,),
+    spans=(span(2, 4, 99),),
+    removed_spans=((0, 1), (0, 2), (0, 3), (1, 2), (2, 4)),
 )

@@ -16,7 +16,7 @@ import numpy as np
 from tsim.errors import InputError, MismatchError
 from tsim.state import MAX_ID, Changes, Counters, EpisodeRow, TurnRow
 from tsim.store import Store
-from tsim.testing.samples import COUNTERS, FIRST, LATER, REMOVAL, SECOND, turn, vector
+from tsim.testing.samples import COUNTERS, FIRST, LATER, REMOVAL, SECOND, span, turn, vector
 from tsim.types import Turn
 
 
@@ -25,8 +25,9 @@ class StoreConformance:
 
     **Durability.** Committed data is read back bit for bit after closing and reopening the store:
     texts in any script, times, vectors, sums (`test_what_is_written_…`, `test_long_texts_…`,
-    `test_the_highest_ids_…`). Characters that only some stores support, such as NUL, are not
-    tested; a store that cannot represent a text raises `InputError` and writes nothing.
+    `test_the_highest_ids_…`, `test_spans_are_read_back_…`). Characters that only some
+    stores support, such as NUL, are not tested; a store that cannot represent a text raises
+    `InputError` and writes nothing.
 
     **Read your writes.** A read sees everything committed before it, through the same instance or
     another one (`test_a_read_sees_…`). Reading unknown threads, episodes or turns returns nothing
@@ -36,7 +37,8 @@ class StoreConformance:
     two writers that saw the same version, one succeeds. The epoch changes when something is
     removed, so that a reader knows whether it can load only what was added
     (`test_only_the_expected_version_…`, `test_of_racing_writers_…`, `test_additions_…`,
-    `test_removal_…`, `test_a_thread_made_again_…`).
+    `test_the_newest_spans_…`, `test_removal_…`, `test_removed_spans_…`,
+    `test_a_thread_made_again_…`).
 
     **Atomicity.** A write that is rejected or fails leaves nothing behind (`test_new_threads_…`,
     `test_all_threads_are_replaced_…`).
@@ -66,6 +68,7 @@ class StoreConformance:
             for state in (store.load("a"), store.load_since("a", turn=5, episode=1)):
                 assert (state.version, state.epoch) == (0, 0)
                 assert (state.turn_ids, state.episodes, state.clusters) == ([], [], [])
+                assert state.spans == []
                 assert state.counters == Counters()
             assert store.turns("a", [0]) == store.open_turns("a") == []
             assert [*store.all_turns("a")] == []
@@ -96,6 +99,18 @@ class StoreConformance:
             assert store.episode_turns("a", [0])[0] == [r.turn for r in FIRST.turns[:2]]
             assert [*store.all_turns("a", 1)] == [(r.episode, r.turn) for r in FIRST.turns[1:]]
 
+    def test_spans_are_read_back_exactly_and_in_order(self, tmp_path: Path) -> None:
+        """They are ordered by first and last turn, however they were written."""
+        with closing(self.open_store(tmp_path)) as store:
+            _both(store)
+        with closing(self.open_store(tmp_path)) as store:
+            spans = store.load("a").spans
+            keys = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (2, 4)]
+            assert [(s.first, s.last) for s in spans] == keys
+            expected = [span(*key).vector for key in keys]
+            np.testing.assert_array_equal([s.vector for s in spans], expected)
+            assert {s.vector.dtype for s in spans} == {np.dtype(np.float32)}
+
     def test_long_texts_and_missing_times_are_kept(self, tmp_path: Path) -> None:
         """A turn may be as long as a document, and its time may be unknown."""
         said = Turn(id=0, role="наблюдатель", text="é\n" * 500_000, at=None)
@@ -109,7 +124,9 @@ class StoreConformance:
     def test_the_highest_ids_stay_in_their_thread(self, tmp_path: Path) -> None:
         """Ids up to `MAX_ID` are supported."""
         changes = Changes(
-            turns=(turn(MAX_ID, MAX_ID),), episodes=(EpisodeRow(id=MAX_ID, vector=None),)
+            turns=(turn(MAX_ID, MAX_ID),),
+            episodes=(EpisodeRow(id=MAX_ID, vector=None),),
+            spans=(span(MAX_ID - 1, MAX_ID),),
         )
         counters = Counters(turn=MAX_ID + 1, episode=MAX_ID + 1, cluster=MAX_ID + 1)
         with closing(self.open_store(tmp_path)) as store:
@@ -119,6 +136,7 @@ class StoreConformance:
             assert (state.turn_ids, state.counters) == ([MAX_ID], counters)
             assert [t.id for t in store.episode_turns("a", [MAX_ID])[MAX_ID]] == [MAX_ID]
             assert [t.id for t in store.open_turns("a")] == [MAX_ID]
+            assert [(s.first, s.last) for s in state.spans] == [(MAX_ID - 1, MAX_ID)]
             assert store.load("b").turn_ids == [0, 1, 2]
 
     def test_many_ids_are_read_at_once_and_unknown_ones_left_out(self, tmp_path: Path) -> None:
@@ -195,6 +213,30 @@ class StoreConformance:
             assert [c.members for c in state.clusters] == [(0, 1), (1,)]
             assert [t.id for t in state.open_turns] == [4]
 
+    def test_the_newest_spans_can_be_read_alone(self, tmp_path: Path) -> None:
+        """From those that end at the second-last stored turn before the first unknown one."""
+        changes = Changes(
+            turns=(turn(0), turn(1), turn(5), turn(6)),
+            episodes=(EpisodeRow(id=0, vector=None),),
+            spans=(span(0, 1), span(0, 5), span(1, 5), span(5, 6)),
+        )
+        every = [(0, 1), (0, 5), (1, 5), (5, 6)]
+        with closing(self.open_store(tmp_path)) as store:
+            # A thread before and one after, whose turns and spans must not be counted.
+            for name in ("first", "a", "last"):
+                assert store.commit(name, changes, Counters(turn=7), expected=0, settings={})
+            for first, expected in (
+                (0, every),
+                (1, every),
+                (5, every),
+                (6, every),
+                (7, every[1:]),
+                (MAX_ID, []),
+            ):
+                for name in ("first", "a", "last"):
+                    spans = store.load_since(name, turn=first, episode=0).spans
+                    assert [(s.first, s.last) for s in spans] == expected, (name, first)
+
     def test_removal_changes_the_epoch_and_keeps_other_ids(self, tmp_path: Path) -> None:
         """A reader that has the earlier turns must read them again."""
         with closing(self.open_store(tmp_path)) as store:
@@ -206,6 +248,23 @@ class StoreConformance:
             assert state.turn_ids == [2, 3, 4]
             assert [e.id for e in state.episodes] == [1, 2]
             assert [(c.id, c.members) for c in state.clusters] == [(0, (1,))]
+            assert [(s.first, s.last) for s in state.spans] == [(2, 3), (2, 4)]
+
+    def test_removed_spans_change_the_epoch_and_may_be_replaced(self, tmp_path: Path) -> None:
+        """A span that is removed and written in the same change gets its new vector."""
+        with closing(self.open_store(tmp_path)) as store:
+            first = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert first
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+            changes = Changes(spans=(span(0, 2, 99),), removed_spans=((0, 2), (0, 1)))
+            second = store.commit("a", changes, COUNTERS, expected=first[0], settings={})
+            assert second
+            assert second[1] != first[1]
+            assert store.scrub_due()
+            spans = store.load("a").spans
+            assert [(s.first, s.last) for s in spans] == [(0, 2), (1, 2)]
+            np.testing.assert_array_equal(spans[0].vector, vector(99))
+            assert len(store.load("b").spans) == 3
 
     def test_a_thread_made_again_never_repeats_a_version(self, tmp_path: Path) -> None:
         """A reader of the old thread cannot mistake the new one for it."""
@@ -233,6 +292,9 @@ class StoreConformance:
             for name in ("A", "b", "ä"):
                 assert store.load(name).turn_ids == [0, 1, 2]
                 assert [c.members for c in store.load(name).clusters] == [(0,)]
+                assert len(store.load(name).spans) == 3
+            assert store.commit("a", Changes(), Counters(), expected=0, settings={})
+            assert store.load("a").spans == []
 
     def test_settings_are_noted_once(self, tmp_path: Path) -> None:
         """If two processes create a memory at once, both use the settings of the first."""
@@ -284,6 +346,7 @@ class StoreConformance:
             new = store.version("a")
             assert new[0] != old[0]
             assert new[1] != old[1]
+            assert [len(store.load(name).spans) for name in ("a", "c")] == [3, 3]
 
     def test_a_snapshot_does_not_see_what_others_write(self, tmp_path: Path) -> None:
         """A slow reader sees one state."""

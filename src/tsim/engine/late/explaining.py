@@ -4,11 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from tsim.engine.late.index import ThreadIndex
-from tsim.engine.late.relevance import Asked, Resumed
+from tsim.engine.late.relevance import TINY, Asked, Resumed
+from tsim.engine.late.scoring import Scores, masses, presence
 from tsim.engine.protocol import Found
 from tsim.index import Postings
 from tsim.rank import BESIDE, Values
+from tsim.rank.fitted import RUN_FEATURES, TURN_FEATURES, relevance
 from tsim.types import Evidence, SpanWhy, Term
 
 # Words with their weights, heaviest first.
@@ -18,6 +22,7 @@ Weighted: TypeAlias = tuple[tuple[str, float], ...]
 def explain(
     index: ThreadIndex,
     asked: Asked,
+    scores: Scores,
     worth: Values,
     spans: Sequence[Sequence[int]],
     *,
@@ -29,29 +34,37 @@ def explain(
     Args:
         index: The thread.
         asked: The scores of every turn for the question.
+        scores: The probabilities of runs and turns.
         worth: The value of every turn.
         spans: The places of each span, ascending.
         ids: The id of the turn at each place.
         episodes: The episode of the turn at each place.
 
     Returns:
-        The spans with explanations, in the same order. The score of a span is the value of its most
-        relevant turn.
+        The spans with explanations, in the same order. The score of a span is its relevance.
     """
-    tops = [span[int(asked.relevant[list(span)].argmax())] for span in spans]
+    tops = [span[int(worth[list(span)].argmax())] for span in spans]
+    most = max(float(worth.max()), TINY)
     resumed = asked.resumed
-    shared = _shared(resumed, index.postings, tops) if resumed else {}
+    links = [_raised(resumed, worth, span) for span in spans]
+    shared = _shared(resumed, index.postings, links) if resumed else {}
     found = []
-    for span, top in zip(spans, tops, strict=True):
-        score, similar = float(worth[top]), float(asked.similar[top])
+    there = presence(scores)
+    found_masses = masses(scores, worth, spans)
+    for span, top, link, mass in zip(spans, tops, links, found_masses, strict=True):
+        score = relevance(scores.settings, there, mass)
+        similar = float(asked.similar[top])
         first, last = span[0], span[-1] + 1
         words = _heaviest(index.postings, asked.weights, span)
-        again = shared.get(top, ())
+        again = shared.get(link, ()) if link is not None else ()
         why = SpanWhy(
             anchor=ids[top],
             dense=similar,
             lexical=sum(share for _, share in words),
-            share=min(1.0, max(0.0, float(asked.relevant[top]) / asked.best)),
+            share=float(worth[top]) / most,
+            relevance=score,
+            passing=scores.passing,
+            terms=_terms(scores, top),
             words=words,
             resumes=ids[resumed.anchor] if resumed and again else None,
             clues=again,
@@ -60,17 +73,44 @@ def explain(
             evidence=(Evidence(term=Term.RAW, id=ids[top], similarity=similar, points=score),),
         )
         turns = tuple(ids[place] for place in span)
-        found.append(Found(episode=episodes[top], turns=turns, score=score, why=why))
+        found.append(
+            Found(episode=episodes[top], turns=turns, score=score, why=why, relevance=score)
+        )
     return found
 
 
-def _shared(resumed: Resumed, postings: Postings, tops: Sequence[int]) -> dict[int, Weighted]:
+def _terms(scores: Scores, top: int) -> Weighted:
+    """Returns what features added to the logit of a turn, or of the best run that contains it."""
+    observed, settings = scores.observed, scores.settings
+    table = observed.table
+    owners = np.flatnonzero(observed.whole & (table.begins <= top) & (top < table.ends))
+    run = int(owners[scores.runs[owners].argmax()]) if len(owners) else -1
+    if run < 0 or scores.turns[top] > scores.runs[run]:
+        names: Sequence[str] = TURN_FEATURES
+        weights, columns, row = settings.turn, observed.turns, top
+    else:
+        row = int(observed.whole[:run].sum())
+        names, weights, columns = RUN_FEATURES, settings.run, observed.runs
+    added = zip(names, weights, columns, strict=True)
+    points = [(name, weight * float(column[row])) for name, weight, column in added]
+    return tuple(sorted(points, key=lambda one: (-abs(one[1]), one[0])))
+
+
+def _raised(resumed: Resumed | None, worth: Values, span: Sequence[int]) -> int | None:
+    """Returns the most valuable turn of a span whose relevance was raised by clues, if any."""
+    raised = [place for place in span if resumed is not None and resumed.places[place]]
+    return max(raised, key=lambda place: worth[place], default=None)
+
+
+def _shared(
+    resumed: Resumed, postings: Postings, links: Sequence[int | None]
+) -> dict[int, Weighted]:
     """Finds the clues that raised the relevance of turns, in them and in adjacent turns.
 
     Returns:
         For each raised turn, its clues with their weights, heaviest first.
     """
-    raised = [top for top in tops if resumed.places[top]]
+    raised = [link for link in links if link is not None]
     near = {place for top in raised for place in range(top - BESIDE, top + BESIDE + 1)}
     places = sorted(place for place in near.difference(resumed.episode) if place >= 0)
     occurrences = postings.occurrences(resumed.clues, places) if raised else []

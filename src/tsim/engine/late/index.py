@@ -6,7 +6,9 @@ before the next search.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +21,46 @@ from tsim.segment import (
     AFTER,
     BEFORE,
     ConfidenceSettings,
+    Cues,
     LinkSettings,
+    Run,
+    RunCutter,
+    RunSettings,
     confidence,
     confidences,
+    cue_odds,
+    cues,
     log_odds,
 )
-from tsim.types import USER_ROLE, Turn
-from tsim.vectors import Vector, Vectors
+from tsim.types import Turn
+from tsim.vectors import Vector, Vectors, unit
 
 STEP = 1024
+# Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
+RECENT = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunTable:
+    """All runs of a thread: the closed ones in the order they were added, then the open ones.
+
+    Attributes:
+        begins: The first place of each.
+        ends: The place after its last.
+        edges: Confidence of a new topic before it, after it, and at most inside it.
+        words: Its number of words.
+        owners: For every place of every run, the run.
+        places: The same, the place.
+        open_vectors: The vectors of the open ones: means of their turns' vectors.
+    """
+
+    begins: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    edges: tuple[Values, Values, Values]
+    words: Values
+    owners: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+    open_vectors: Vectors
 
 
 class ThreadIndex:
@@ -37,6 +70,7 @@ class ThreadIndex:
         vectors: One row per turn.
         windows: Scores of the windows of turns.
         postings: The words of the turns whose texts have been read.
+        runs: The closed runs, each with its row in `run_vectors`.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
     """
 
@@ -47,6 +81,7 @@ class ThreadIndex:
         *,
         boundary: ConfidenceSettings,
         links: LinkSettings,
+        runs: RunSettings,
         span: SpanSettings,
     ) -> None:
         """Starts with the vectors of a thread; its texts are read when needed."""
@@ -54,7 +89,17 @@ class ThreadIndex:
         self._span = span
         self._words = array("I")
         self._users = bytearray()
+        self._asks = bytearray()
+        self._last: Cues | None = None
+        self._cues = array("d")
         self._odds = array("f")
+        self._run_settings = runs
+        self._cutter = RunCutter(runs)
+        self._table: RunTable | None = None
+        self._counted = 0  # number of turns when the table was made
+        self._recent: deque[str] = deque(maxlen=RECENT)
+        self.runs: dict[Run, int] = {}
+        self.run_vectors = DenseIndex(dimension, vectors[:0])
         self._paths: Paths | None = None
         self._settled = 0  # number of turns when boundary evidence was last updated
         self.vectors = DenseIndex(dimension, vectors)
@@ -91,7 +136,12 @@ class ThreadIndex:
         """Adds the text and the speaker of the first unread turn."""
         self.postings.append(turn.text)
         self._words.append(len(line(turn).split()))
-        self._users.append(turn.role == USER_ROLE)
+        found = cues(turn.role, turn.text)
+        self._users.append(found.user)
+        self._asks.append(found.asks)
+        self._cues.append(cue_odds(self._boundary, found, self._last))
+        self._last = found
+        self._recent.append(turn.text if found.words <= self._run_settings.max_words else "")
 
     def read_all(self, turns: Iterable[Turn]) -> None:
         """Reads turns, starting with the first unread one, until every vector has its text."""
@@ -117,16 +167,82 @@ class ThreadIndex:
 
     def confidence(self, place: int) -> float:
         """Returns the probability that a new topic begins before a turn."""
-        after_user = bool(place and self._users[place] and self._users[place - 1])
-        return confidence(self._boundary, self._odds[place], user_after_user=after_user)
+        return confidence(self._odds[place] + self._cues[place])
 
     def confidences(self, low: int, high: int) -> Values:
         """Returns the same for each turn from `low` up to, but excluding, `high`."""
-        users = np.frombuffer(self._users, dtype=np.bool_)[low:high]
-        before = bool(low and self._users[low - 1])
-        after_user = users & np.append(before, users[:-1])
-        odds = np.frombuffer(self._odds, dtype=np.float32)[low:high]
-        return confidences(self._boundary, odds, after_user)
+        odds = np.frombuffer(self._odds, dtype=np.float32)[low:high].astype(np.float64)
+        return confidences(odds + np.frombuffer(self._cues, dtype=np.float64)[low:high])
+
+    def arriving(self, odds: float, turn: Turn) -> float:
+        """Returns the confidence of a new topic before a turn that has just arrived."""
+        return confidence(odds + cue_odds(self._boundary, cues(turn.role, turn.text), self._last))
+
+    def close_runs(self) -> list[Run]:
+        """Returns closed runs that have no vector yet; all texts must have been read."""
+        self.settle()
+        first = self._cutter.done
+        last = max(first, min(self.unread, len(self) - AFTER + 1))
+        settled = self.confidences(first, last).tolist()
+        lengths = self.lengths[first:last].tolist()
+        closed = self._cutter.advance(settled, lengths)
+        return [run for run in closed if run not in self.runs]
+
+    def add_runs(self, runs: Sequence[Run], vectors: Vectors | Sequence[Vector]) -> None:
+        """Adds closed runs with their vectors; those that are there already are left out."""
+        fresh = [row for row, run in enumerate(runs) if run not in self.runs]
+        self.runs.update({runs[row]: len(self.runs) + n for n, row in enumerate(fresh)})
+        self.run_vectors.extend([vectors[row] for row in fresh])
+        self._table = None
+
+    def text(self, run: Run) -> str:
+        """Returns the text of a run that has just closed."""
+        first = len(self.postings) - len(self._recent)
+        return "\n".join(self._recent[place - first] for place in range(*run))
+
+    def mean(self, run: Run) -> Vector:
+        """Returns the mean of the vectors of a run's turns, of length one."""
+        rows = self.vectors.take(np.arange(*run))
+        row: Vector = unit(rows.sum(axis=0, dtype=np.float32)[None])[0]
+        return row
+
+    def run_table(self) -> RunTable:
+        """Returns all runs; cached until a turn is added."""
+        if self._table is None or self._counted != len(self):
+            self._counted = len(self)
+            self._table = self._tabulated()
+        return self._table
+
+    def _tabulated(self) -> RunTable:
+        open_runs = [run for run in self._cutter.open_runs(len(self)) if run not in self.runs]
+        every = np.array([*self.runs, *open_runs], dtype=np.int64).reshape(-1, 2)
+        begins, ends = every[:, 0], every[:, 1]
+        sure = np.concatenate([[1.0], self.confidences(0, len(self))[1:], [1.0]])
+        total = np.append(0, np.cumsum(self.lengths, dtype=np.int64))
+        sizes = ends - begins
+        owners = np.repeat(np.arange(len(every)), sizes)
+        first = np.repeat(begins - np.append(0, np.cumsum(sizes)[:-1]), sizes)
+        inside = np.maximum.reduceat(sure, np.stack([begins + 1, ends], axis=1).ravel())[::2]
+        means = [self.mean(run) for run in open_runs]
+        return RunTable(
+            begins=begins,
+            ends=ends,
+            edges=(sure[begins], sure[ends], inside if len(every) else sure[:0]),
+            words=(total[ends] - total[begins]).astype(np.float64),
+            owners=owners,
+            places=first + np.arange(len(owners)),
+            open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
+        )
+
+    @property
+    def users(self) -> npt.NDArray[np.bool_]:
+        """Which turns are the user's."""
+        return np.frombuffer(self._users, dtype=np.bool_)
+
+    @property
+    def asks(self) -> npt.NDArray[np.bool_]:
+        """Which turns end with a question mark."""
+        return np.frombuffer(self._asks, dtype=np.bool_)
 
     def paths(self) -> Paths:
         """Returns how values decay along the thread; cached until a turn is added."""

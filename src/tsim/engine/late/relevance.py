@@ -33,12 +33,14 @@ class Resumed:
         episode: The places of the episode around it.
         clues: The rare words of that episode, with their weights.
         places: For each turn, whether clues raised its relevance.
+        values: The value of each turn as a re-entry.
     """
 
     anchor: int
     episode: list[int]
     clues: dict[str, float]
     places: npt.NDArray[np.bool_]
+    values: Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,19 +48,27 @@ class Asked:
     """The scores of every turn for a question.
 
     Attributes:
+        vector: The embedding of the question.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
         own: Cosine and words combined.
         relevant: The same, combined with the best window around each turn.
         best: The highest value of `relevant`.
+        covered: The share of the words' weight that the best window contains.
+        rarity: The weighted mean rarity of the words, in nats.
+        window_cosine: The highest cosine of a window.
         resumed: Where the topic resumes, once computed.
     """
 
+    vector: Vector
     similar: Vector
     weights: dict[str, float]
     own: Vector
     relevant: Vector
     best: float
+    covered: float
+    rarity: float
+    window_cosine: float
     resumed: Resumed | None = None
 
 
@@ -76,12 +86,22 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
     nats = information(weights, postings)
     lexical = np.float32(settings.lexical_weight * nats**settings.information_power)
     own = similar + lexical * postings.coverage(weights)
-    windows = index.windows.scores(similar) + lexical * postings.coverage(weights, width)
-    relevant = relevance(settings, own, windows)
+    near, covered = index.windows.scores(similar), postings.coverage(weights, width)
+    relevant = relevance(settings, own, near + lexical * covered)
     if relevant.max() <= 0:  # no turn is relevant; shift the scores to keep their order
         relevant -= relevant.min()
     top = max(float(relevant.max()), TINY)
-    return Asked(similar=similar, weights=weights, own=own, relevant=relevant, best=top)
+    return Asked(
+        vector=query.vector,
+        similar=similar,
+        weights=weights,
+        own=own,
+        relevant=relevant,
+        best=top,
+        covered=float(covered.max()),
+        rarity=nats,
+        window_cosine=float(near.max()),
+    )
 
 
 def resume(
@@ -117,7 +137,7 @@ def resume(
     return replace(
         asked,
         relevant=np.where(again, raised, asked.relevant),
-        resumed=Resumed(anchor=anchor, episode=episode, clues=found, places=again),
+        resumed=Resumed(anchor=anchor, episode=episode, clues=found, places=again, values=reentry),
     )
 
 

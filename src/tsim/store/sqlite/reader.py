@@ -9,7 +9,7 @@ import numpy as np
 
 from tsim.codec import sum_from_bytes, vector_from_bytes
 from tsim.errors import StoreError
-from tsim.state import EMPTY, ClusterRow, Counters, EpisodeRow, ThreadState
+from tsim.state import EMPTY, MAX_ID, ClusterRow, Counters, EpisodeRow, SpanRow, ThreadState
 from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
 from tsim.types import Turn
 from tsim.vectors import Vectors
@@ -79,6 +79,7 @@ class SqliteReader:
             episodes=self._episodes(number, episode),
             clusters=self._clusters(number),
             open_turns=self._open_turns(number),
+            spans=self._spans(number, turn),
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
@@ -170,6 +171,23 @@ class SqliteReader:
             )
             for key, total, vector in found
         ]
+
+    def _spans(self, number: int, turn: int) -> list[SpanRow]:
+        """Reads the spans that end at the second-last turn before `turn`, or later."""
+        if turn == MAX_ID:
+            return []
+        before = self._rows(
+            "SELECT key FROM turn WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1 OFFSET 1",
+            (key_of(number, 0), key_of(number, turn) - 1),
+        )
+        query = "SELECT key, vector, first FROM span WHERE key BETWEEN ? AND ? ORDER BY key, first"
+        bounds = span_of(number, id_of(before[0][0]) if before else 0)
+        keys, vectors, firsts = self._columns("span", query, bounds)
+        spans = [
+            SpanRow(first=first, last=id_of(key), vector=vector)
+            for first, key, vector in zip(firsts, keys, vectors, strict=True)
+        ]
+        return sorted(spans, key=lambda span: (span.first, span.last))
 
     def _open_turns(self, number: int) -> list[Turn]:
         """Reads the turns of the newest episode, unless it is closed or was forgotten."""

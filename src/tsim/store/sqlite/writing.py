@@ -8,31 +8,17 @@ from tsim.store.sqlite.keys import key_of, span_of
 from tsim.store.sqlite.reader import SCRUB
 
 # Tables with the rows of threads, each with its key column.
-TABLES = (("turn", "key"), ("episode", "key"), ("cluster", "key"), ("member", "cluster"))
+TABLES = {"turn": "key", "episode": "key", "cluster": "key", "member": "cluster", "span": "key"}
 
 
 def write(
     connection: sqlite3.Connection, thread: str, changes: Changes, counters: Counters
 ) -> tuple[int, int]:
     """Writes the changes of a thread, creating it if needed; returns its version and epoch."""
-    removing = bool(changes.removed_turns or changes.removed_episodes)
-    if removing:
+    if changes.removes:
         note_scrub(connection)
-    number, version, epoch = _advance(connection, thread, counters, removing=removing)
-    for (table, column), ids in zip(
-        TABLES,
-        (
-            changes.removed_turns,
-            changes.removed_episodes,
-            changes.removed_clusters,
-            (*changes.removed_clusters, *changes.rewritten),
-        ),
-        strict=True,
-    ):
-        connection.executemany(
-            f"DELETE FROM {table} WHERE {column} = ?",  # noqa: S608
-            [(key_of(number, one),) for one in ids],
-        )
+    number, version, epoch = _advance(connection, thread, counters, removing=changes.removes)
+    _remove(connection, number, changes)
     _insert(connection, number, changes)
     return version, epoch
 
@@ -42,7 +28,7 @@ def delete(connection: sqlite3.Connection, thread: str) -> bool:
     query = "DELETE FROM thread WHERE name = ? RETURNING id"
     rows = connection.execute(query, (thread,)).fetchall()
     for (number,) in rows:
-        for table, column in TABLES:
+        for table, column in TABLES.items():
             connection.execute(
                 f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?",  # noqa: S608
                 span_of(number),
@@ -68,6 +54,24 @@ def _advance(
         (thread, now, counters.turn, counters.episode, counters.cluster, removing),
     ).fetchall()
     return rows[0]
+
+
+def _remove(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
+    removed = {
+        "turn": changes.removed_turns,
+        "episode": changes.removed_episodes,
+        "cluster": changes.removed_clusters,
+        "member": (*changes.removed_clusters, *changes.rewritten),
+    }
+    for table, ids in removed.items():
+        connection.executemany(
+            f"DELETE FROM {table} WHERE {TABLES[table]} = ?",  # noqa: S608
+            [(key_of(number, one),) for one in ids],
+        )
+    connection.executemany(
+        "DELETE FROM span WHERE key = ? AND first = ?",
+        [(key_of(number, last), first) for first, last in changes.removed_spans],
+    )
 
 
 def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
@@ -102,4 +106,8 @@ def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> No
     connection.executemany(
         "INSERT INTO member VALUES (?, ?)",
         ((key_of(number, cluster), episode) for cluster, episode in changes.memberships()),
+    )
+    connection.executemany(
+        "INSERT INTO span VALUES (?, ?, ?)",
+        ((key_of(number, s.last), s.first, vector_to_bytes(s.vector)) for s in changes.spans),
     )

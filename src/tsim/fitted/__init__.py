@@ -1,0 +1,161 @@
+"""The fitted weights of the default method, one file per embedding model.
+
+`scaleqa fit` writes these files. They name every feature, so that a file that was fitted for other
+features is refused, and they contain the hash of the threads and questions that were used.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tsim.engine import LateSettings
+from tsim.errors import InputError
+from tsim.rank.fitted import (
+    HIT_FEATURES,
+    PRESENCE_FEATURES,
+    QUESTION_FEATURES,
+    RUN_FEATURES,
+    TURN_FEATURES,
+    FittedSettings,
+)
+
+BIAS = "bias"
+# Names of the features of each group of weights.
+GROUPS: Mapping[str, Sequence[str]] = {
+    "run": RUN_FEATURES,
+    "turn": TURN_FEATURES,
+    "passing": (*QUESTION_FEATURES, BIAS),
+    "presence": (*PRESENCE_FEATURES, BIAS),
+    "relevance": (*HIT_FEATURES, BIAS),
+}
+# The constants of boundary confidences that are fitted.
+BOUNDARY = (
+    "bias",
+    "sides_weight",
+    "drift_weight",
+    "user_after_user_weight",
+    "user_weight",
+    "length_weight",
+    "question_weight",
+)
+UNFITTED = FittedSettings(
+    run=tuple(0.0 for _ in RUN_FEATURES),
+    turn=tuple(0.0 for _ in TURN_FEATURES),
+    passing=tuple(0.0 for _ in GROUPS["passing"]),
+    presence=tuple(0.0 for _ in GROUPS["presence"]),
+    relevance=tuple(0.0 for _ in GROUPS["relevance"]),
+    min_relevance=0.0,
+    extension=0.0,
+    reentry=0.0,
+)
+# Significant digits; more would only record the rounding of one machine's arithmetic.
+DIGITS = 6
+
+
+class Weights(BaseModel):
+    """A file of fitted weights.
+
+    Attributes:
+        model: The embedding model.
+        fitted_on: The SHA-256 of the threads and questions that were used.
+        boundary: The constants of boundary confidences.
+        run: Weights of the features of runs, by name; likewise for the other groups.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    model: str
+    fitted_on: str
+    boundary: dict[str, float]
+    run: dict[str, float]
+    turn: dict[str, float]
+    passing: dict[str, float]
+    presence: dict[str, float]
+    relevance: dict[str, float]
+    min_relevance: float
+    extension: float
+    reentry: float
+
+
+def load(model: str) -> Weights:
+    """Returns the weights that were fitted for a model and ship with the package."""
+    return parse((resources.files("tsim.fitted") / f"{model}.json").read_bytes(), model)
+
+
+def read(path: Path) -> Weights:
+    """Reads weights from a file.
+
+    Raises:
+        InputError: The file cannot be read or does not fit this version.
+    """
+    try:
+        return parse(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def parse(content: bytes, name: str) -> Weights:
+    """Parses a file of weights.
+
+    Raises:
+        InputError: It is not one, or it was fitted for other features.
+    """
+    try:
+        weights = Weights.model_validate_json(content)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise InputError(
+            f"{name} is not a file of fitted weights: {problem['msg']}; make one with: scaleqa fit"
+        ) from error
+    for group, names in {**GROUPS, "boundary": BOUNDARY}.items():
+        found = {*getattr(weights, group)}
+        if found != {*names}:
+            raise InputError(
+                f"{name} was fitted for other features ({group}: {sorted(found ^ {*names})}); "
+                "fit again with: scaleqa fit"
+            )
+    return weights
+
+
+def apply(settings: LateSettings, weights: Weights) -> LateSettings:
+    """Returns settings with fitted weights."""
+    groups: dict[str, Any] = {
+        group: tuple(getattr(weights, group)[name] for name in names)
+        for group, names in GROUPS.items()
+    }
+    return replace(
+        settings,
+        boundary=replace(settings.boundary, **weights.boundary),
+        fitted=FittedSettings(
+            **groups,
+            min_relevance=weights.min_relevance,
+            extension=weights.extension,
+            reentry=weights.reentry,
+        ),
+    )
+
+
+def describe(settings: LateSettings, *, model: str, fitted_on: str) -> bytes:
+    """Returns the file that contains the weights of some settings."""
+    fitted = asdict(settings.fitted)
+    boundary = asdict(settings.boundary)
+    content = {
+        "model": model,
+        "fitted_on": fitted_on,
+        "boundary": {name: _rounded(boundary[name]) for name in BOUNDARY},
+        **{
+            group: dict(zip(names, map(_rounded, fitted[group]), strict=True))
+            for group, names in GROUPS.items()
+        },
+        **{name: _rounded(fitted[name]) for name in ("min_relevance", "extension", "reentry")},
+    }
+    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

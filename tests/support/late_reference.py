@@ -1,0 +1,266 @@
+"""The formulas of the default method, as slow and obvious as can be: lists, loops, no state kept.
+
+Features are returned by name, so that the engine's order of features is checked as well.
+"""
+
+import math
+
+from tsim.index import distinct, terms
+
+LEAST = 1e-4
+
+
+def dot(a, b):
+    return sum(float(x) * float(y) for x, y in zip(a, b, strict=True))
+
+
+def add(*vectors):
+    return [sum(float(x) for x in column) for column in zip(*vectors, strict=True)]
+
+
+def cosine(a, b):
+    lengths = math.sqrt(dot(a, a) * dot(b, b))
+    return dot(a, b) / lengths if lengths else 0.0
+
+
+def logistic(z):
+    return 1 / (1 + math.exp(-z))
+
+
+def confidences(c, turns, vectors):
+    """Returns the probability that a new topic begins before each turn."""
+    zero = [0.0] * len(vectors[0])
+    out = []
+    for i, (role, text) in enumerate(turns):
+        near = add(zero, *vectors[max(0, i - 2) : i])
+        far = add(zero, *vectors[max(0, i - 4) : i])
+        ahead = add(zero, *vectors[i : i + 2])
+        z = c.bias - c.sides_weight * cosine(near, ahead) - c.drift_weight * cosine(far, vectors[i])
+        if i:
+            before, said = turns[i - 1]
+            z += c.length_weight * (math.log(1 + len(text.split())) - 3)
+            if role == "user":
+                z += c.user_weight / 2
+                z += c.user_after_user_weight if before == "user" else 0
+            elif before == "user":
+                z -= c.user_weight / 2
+            z -= c.question_weight if said.rstrip().endswith("?") else 0
+        out.append(logistic(z))
+    return out
+
+
+def lengths(turns):
+    """Returns the words of each turn in a context, where the speaker is named."""
+    return [len(f"{role}: {text}".split()) for role, text in turns]
+
+
+def runs(c, sure, words):
+    """Returns the closed runs and the open ones, each as (first, after last)."""
+    count = len(words)
+    closed, unclosed = set(), set()
+    for threshold in c.thresholds:
+        begin = 0
+        for place in range(1, count - 1):  # the last gap is not settled
+            cut = sure[place] >= threshold
+            cut = cut or place - begin >= c.max_turns
+            cut = cut or sum(words[begin : place + 1]) > c.max_words
+            if cut:
+                closed.add((begin, place))
+                begin = place
+        unclosed.add((max(begin, count - c.max_turns), count))
+    closed = {run for run in closed if run[1] - run[0] > 1}
+    return closed, {run for run in unclosed if run[1] - run[0] > 1} - closed
+
+
+def coverage(weights, texts):
+    """Returns the weight of the terms in some texts; repetitions add less and less."""
+    said = [term for text in texts for term in terms(text)]
+    return sum(w * said.count(term) / (said.count(term) + 1) for term, w in weights.items())
+
+
+def relevant(c, turns, vectors, query, weights, nats):
+    """Returns the score of each turn, the best coverage of a window and its best cosine."""
+    texts = [text for _, text in turns]
+    width = min(c.window_turns, len(turns))
+    lexical = c.lexical_weight * nats**c.information_power
+    spans = [range(n, n + width) for n in range(len(turns) - width + 1)]
+    cosines = [cosine(add(*(vectors[n] for n in span)), query) for span in spans]
+    covers = [coverage(weights, [texts[n] for n in span]) for span in spans]
+    out = []
+    for t in range(len(turns)):
+        own = dot(vectors[t], query) + lexical * coverage(weights, [texts[t]])
+        near = max(cosines[n] + lexical * covers[n] for n, span in enumerate(spans) if t in span)
+        out.append(own + c.window_weight * near)
+    if max(out) <= 0:
+        out = [value - min(out) for value in out]
+    return out, max(covers), max(cosines)
+
+
+def asking(question, cosines, run_cosines, covered, nats, window):
+    return {
+        "length": math.log(1 + len(distinct(question))),
+        "covered": covered,
+        "rarity": nats,
+        "run": max(*cosines, *run_cosines, window),
+        "turn": max(cosines),
+        "thread": math.log(1 + len(cosines)),
+    }
+
+
+def run_features(q, run, *, cosine, cosines, words, shares, sure, length):
+    begin, end = run
+    g, best, share = q["covered"], max(cosines[begin:end]), max(shares[begin:end])
+    edges = [1.0, *sure[1:], 1.0]
+    return {
+        "cosine": cosine,
+        "cosine × covered": cosine * g,
+        "cosine × question length": cosine * q["length"],
+        "best turn": best,
+        "best turn × covered": best * g,
+        "words": words,
+        "words × covered": words * g,
+        "words × covered²": words * g * g,
+        "words × rarity": words * q["rarity"],
+        "turn score": share,
+        "turn score²": share**2,
+        "turn score × covered": share * g,
+        "turn score² × covered": share**2 * g,
+        "length": math.log(length),
+        "new topic before": edges[begin],
+        "new topic after": edges[end],
+        "new topic inside": max(edges[begin + 1 : end]),
+    }
+
+
+def turn_features(q, t, *, cosines, highest, words, turn, length):
+    g, role, text = q["covered"], *turn
+    before = cosines[max(0, t - 1)]
+    after = cosines[min(len(cosines) - 1, t + 1)]
+    return {
+        "cosine": cosines[t],
+        "cosine × covered": cosines[t] * g,
+        "above neighbours": cosines[t] - (before + after) / 2,
+        "run above turn": highest - cosines[t],
+        "words": words,
+        "words × covered": words * g,
+        "user": float(role == "user"),
+        "user × covered": g * (role == "user"),
+        "asks": float(text.rstrip().endswith("?")),
+        "length": math.log(1 + length),
+    }
+
+
+def question_features(q):
+    return {
+        "question length": q["length"],
+        "covered": q["covered"],
+        "covered²": q["covered"] ** 2,
+        "rarity": q["rarity"],
+        "rarity × covered": q["rarity"] * q["covered"],
+        "run above turn": q["run"] - q["turn"],
+    }
+
+
+def presence_features(q, highest, best_run, run_peak, turn_peak):
+    certainty = log_odds(highest)
+    return {
+        "question length": q["length"],
+        "covered": q["covered"],
+        "rarity × covered": q["rarity"] * q["covered"],
+        "run cosine": q["run"],
+        "turn cosine": q["turn"],
+        "certainty": certainty,
+        "thread length": q["thread"],
+        "run cosine × thread length": q["run"] * q["thread"],
+        "certainty × thread length": certainty * q["thread"],
+        "best run": best_run,
+        "run peak": run_peak,
+        "turn peak": turn_peak,
+    }
+
+
+def spread(values):
+    mean = sum(values) / len(values)
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+
+
+def peak(values):
+    return (max(values) - sum(values) / len(values)) / spread(values)
+
+
+def log_odds(chance):
+    chance = min(max(chance, LEAST), 1 - LEAST)
+    return math.log(chance / (1 - chance))
+
+
+def logit(weights, features):
+    """Takes {name: weight}, perhaps with a bias, and {name: value}."""
+    assert weights.keys() - {"bias"} == features.keys()
+    return sum(weights[name] * features[name] for name in features) + weights.get("bias", 0.0)
+
+
+def softmax(values):
+    """Takes {key: logit}; returns {key: probability}."""
+    top = max(values.values(), default=0.0)
+    total = sum(math.exp(value - top) for value in values.values())
+    return {key: math.exp(value - top) / total for key, value in values.items()}
+
+
+def values(c, fitted, chances, turn_chances, sure, words, again):
+    """Returns the value per word of each turn."""
+    count = len(words)
+    density = {
+        (begin, end): chance / (sum(words[begin:end]) + end - begin)
+        for (begin, end), chance in chances.items()
+    }
+    inside = [
+        max((v for (b, e), v in density.items() if b <= t < e), default=0.0) for t in range(count)
+    ]
+    out = []
+    for t in range(count):
+        reached = 0.0
+        for a in range(count):
+            kept = max(inside[a], 1e-18)
+            for step in range(a + 1, t + 1):
+                kept *= (1 - sure[step]) * math.exp(-words[step] / c.fade_words)
+            for step in range(a - 1, t - 1, -1):
+                kept *= (1 - sure[step + 1]) * math.exp(-words[step] / c.fade_words)
+            reached = max(reached, kept)
+        resumes = max(
+            [again[t], *(max(again[b:e]) for b, e in chances if b <= t < e)],
+        )
+        alone = turn_chances[t] / (words[t] + 1)
+        out.append(
+            max(
+                inside[t],
+                fitted.extension * reached,
+                fitted.reentry * max(inside) * resumes,
+                alone,
+            )
+        )
+    return out
+
+
+def packed(values, words, budget):
+    """Takes the best turns, one by one, as long as the whole context fits."""
+
+    def price(places):
+        total = 0
+        for n, place in enumerate(places):
+            gap = place - places[n - 1] if n else None
+            total += words[place] + (gap != 1)  # a heading, or a mark for missing turns
+        return total
+
+    chosen = []
+    for place in sorted(range(len(words)), key=lambda p: (-values[p], p))[: budget // 2]:
+        if price(sorted([*chosen, place])) <= budget:
+            chosen.append(place)
+    return sorted(chosen)
+
+
+def mass(span, chances, turn_chances):
+    """Returns the probability of a span: of its turns, and of its share of every run."""
+    out = sum(turn_chances[t] for t in span)
+    for (begin, end), chance in chances.items():
+        out += chance * len({*span} & {*range(begin, end)}) / (end - begin)
+    return min(out, 1.0)

@@ -1,0 +1,256 @@
+"""Runs of turns depend on the turns alone: not on batches, forgotten turns, writers or restarts."""
+
+import random
+from collections import Counter
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.feed import WIDTH, Feed, embed, relaxed, streams
+from tests.support.streams import exported
+from tsim import LATE, Memory
+from tsim.presets import Preset
+from tsim.store import SqliteStore
+
+some = settings(
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+class Hashed:
+    """Vectors from the bytes of texts; counts what it embeds."""
+
+    identity, dimension = "hashed", WIDTH
+
+    def __init__(self):
+        self.embedded = []
+
+    def embed(self, texts):
+        self.embedded += texts
+        return embed(texts)
+
+    def embed_query(self, text):
+        return embed([text])[0]
+
+
+def talk(count, seed=0):
+    """Turns of all lengths, some longer than any run may be."""
+    rng = random.Random(seed)
+    return [
+        (
+            rng.choice(["user", "model", "tool"]),
+            " ".join(f"w{rng.randrange(90)}" for _ in range(rng.choice([1, 4, 9, 20, 70, 250])))
+            + rng.choice(["", "?"]),
+        )
+        for _ in range(count)
+    ]
+
+
+@contextmanager
+def opened(path, preset=LATE):
+    with closing(SqliteStore(path)) as store:
+        memory = Memory(store, Hashed(), preset)
+        yield store, memory.thread("a")
+
+
+def stored(store, thread):
+    """Returns the texts of all stored runs, with the bytes of their vectors."""
+    turns = thread.turns()
+    place = {turn.id: n for n, turn in enumerate(turns)}
+    return Counter(
+        (
+            "\n".join(turn.text for turn in turns[place[row.first] : place[row.last] + 1]),
+            row.vector.tobytes(),
+        )
+        for row in store.load("a").spans
+    )
+
+
+def fresh(path, turns):
+    """Returns the runs of a memory that has only ever had these turns."""
+    with opened(path) as (store, thread):
+        thread.add_many([(turn.role, turn.text) for turn in turns])
+        return stored(store, thread)
+
+
+def spans(feed):
+    """Returns the runs that an engine wrote, by their turns."""
+    return {key: vector.tobytes() for key, vector in feed.spans.items()}
+
+
+@relaxed
+@given(stream=streams, cuts=st.sets(st.integers(1, 59)))
+def test_runs_do_not_depend_on_batches(stream, cuts):
+    whole, single, pieces = Feed(LATE), Feed(LATE), Feed(LATE)
+    whole.add(stream)
+    for turn in stream:
+        single.add([turn])
+    edges = [0, *sorted(cut for cut in cuts if cut < len(stream)), len(stream)]
+    for first, last in pairwise(edges):
+        pieces.add(stream[first:last])
+        pieces.search("w3 w7")  # which brings the index up to date
+    assert spans(whole) == spans(single) == spans(pieces)
+    for (first, last), vector in whole.spans.items():
+        text = "\n".join(text for _, text in stream[first : last + 1])
+        assert vector.tobytes() == embed([text])[0].tobytes()
+    found = [feed.search("w3 w7 of W9", budget=300) for feed in (whole, single, pieces)]
+    assert found[0] == found[1] == found[2]
+
+
+def test_long_threads_have_the_same_runs_in_chunks_and_turn_by_turn(tmp_path):
+    turns = talk(1300)
+    contents = []
+    for size in (1300, 512, 100, 1):
+        with opened(tmp_path / f"{size}.db") as (store, thread):
+            for first in range(0, len(turns), size):
+                thread.add_many(turns[first : first + size])
+            contents.append((stored(store, thread), thread.search("w3 w7?", min_relevance=0)))
+    assert contents[0][0].total() > 100
+    assert all(content == contents[0] for content in contents)
+
+
+def test_runs_of_one_turn_and_longer_ones_than_allowed_are_not_embedded(tmp_path):
+    limits = LATE.settings.runs
+    with opened(tmp_path / "m.db") as (store, thread):
+        thread.add_many(talk(300))
+        words = [len(f"{turn.role}: {turn.text}".split()) for turn in thread.turns()]
+        rows = store.load("a").spans
+    assert rows
+    for row in rows:
+        assert 2 <= row.last - row.first + 1 <= limits.max_turns
+        assert sum(words[row.first : row.last + 1]) <= limits.max_words
+
+
+@some
+@given(
+    steps=st.lists(st.one_of(st.none(), st.integers(0, 70)), max_size=14),
+    seed=st.integers(0, 5),
+)
+def test_forgetting_leaves_the_runs_of_the_remaining_turns(tmp_path_factory, steps, seed):
+    """A number forgets that turn; None adds three turns."""
+    directory = tmp_path_factory.mktemp("m")
+    turns = talk(90, seed)
+    later = iter(turns[45:])
+    with opened(directory / "m.db") as (store, thread):
+        thread.add_many(turns[:45])
+        for step in steps:
+            if step is None:
+                thread.add_many([next(later) for _ in range(3)])
+            elif step in {turn.id for turn in thread.turns()}:
+                thread.forget(turn=step)
+        remaining = thread.turns()
+        found = stored(store, thread)
+        hits = thread.search("w3 w7", min_relevance=0)
+    assert found == fresh(directory / "fresh.db", remaining)
+    with opened(directory / "m.db") as (store, thread):
+        assert stored(store, thread) == found
+        assert thread.search("w3 w7", min_relevance=0) == hits
+
+
+@pytest.mark.parametrize("turn", [0, 1, 20, 42, 43, 44])
+def test_forgetting_any_turn_embeds_only_what_changed(tmp_path, turn):
+    turns = talk(45, seed=3)
+    with opened(tmp_path / "m.db") as (store, thread):
+        thread.add_many(turns)
+        before = stored(store, thread)
+        thread._embedder.embedded.clear()
+        thread.forget(turn=turn)
+        after = stored(store, thread)
+        assert after == fresh(tmp_path / "fresh.db", thread.turns())
+        assert Counter(thread._embedder.embedded) == Counter(
+            text for text, _ in (after - before).elements()
+        )
+
+
+def test_forgetting_an_episode_and_then_everything_leaves_no_runs(tmp_path):
+    with opened(tmp_path / "m.db") as (store, thread):
+        thread.add_many(talk(60, seed=1))
+        middle = thread.episodes()[len(thread.episodes()) // 2]
+        thread.forget(episode=middle.id)
+        assert stored(store, thread) == fresh(tmp_path / "fresh.db", thread.turns())
+        for turn in thread.turns():
+            thread.forget(turn=turn.id)
+        assert store.load("a").spans == []
+        assert thread.search("w3") == []
+        thread.add_many(talk(20, seed=2))
+        assert stored(store, thread) == fresh(tmp_path / "again.db", thread.turns())
+
+
+@some
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12), asks=st.booleans())
+def test_two_writers_see_the_runs_of_each_other(tmp_path_factory, sizes, asks):
+    directory = tmp_path_factory.mktemp("m")
+    turns = iter(talk(110, seed=4))
+    with opened(directory / "m.db") as (store, one), opened(directory / "m.db") as (_, other):
+        for number, size in enumerate(sizes):
+            (one, other)[number % 2].add_many([next(turns) for _ in range(size)])
+            if asks:
+                one.search("w3")
+                other.search("w3")
+        hits = [thread.search("w3 w7", min_relevance=0) for thread in (one, other)]
+        found = stored(store, one)
+        indexes = [thread._engine.index for thread in (one, other)]
+        vectors = [
+            {run: index.run_vectors.take([row]).tobytes() for run, row in index.runs.items()}
+            for index in indexes
+        ]
+        remaining = one.turns()
+    assert vectors[0] == vectors[1]
+    assert Counter(vector for _, vector in found.elements()) == Counter(vectors[0].values())
+    assert found == fresh(directory / "fresh.db", remaining)
+    with opened(directory / "m.db") as (_, thread):
+        again = thread.search("w3 w7", min_relevance=0)
+    assert hits[0] == hits[1] == again
+
+
+def test_reopening_changes_no_bit_of_a_search(tmp_path):
+    queries = ["w3 w7", "w11?", "elsewhere", "W3 of W80 and w9 w10 w11 w12"]
+    with opened(tmp_path / "m.db") as (_, thread):
+        for turn in talk(150, seed=6):
+            thread.add(*turn)
+            thread.search("w1")
+        thread.forget(turn=70)
+        found = [thread.search(query, min_relevance=0) for query in queries]
+    with opened(tmp_path / "m.db") as (_, thread):
+        assert [thread.search(query, min_relevance=0) for query in queries] == found
+        assert thread._embedder.embedded == [], "stored runs are not embedded again"
+
+
+def test_an_export_keeps_the_runs_and_a_rebuild_restores_them(tmp_path):
+    with Memory.open(tmp_path / "a.db", model=Hashed(), preset=LATE) as memory:
+        memory.thread("a").add_many(talk(80, seed=7))
+        memory.thread("a").forget(turn=33)
+        whole = exported(memory, tmp_path / "a.jsonl")
+        assert b'"kind": "span"' in whole
+        assert memory.verify().problems == ()
+        memory.rebuild()
+        assert exported(memory, tmp_path / "b.jsonl") == whole
+    with Memory.open(tmp_path / "c.db", model=Hashed(), preset=LATE) as memory:
+        memory.import_(tmp_path / "a.jsonl")
+        assert exported(memory, tmp_path / "c.jsonl") == whole
+
+
+def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
+    plain = replace(LATE.settings, runs=replace(LATE.settings.runs, embedded=False))
+    preset = Preset(name="late-1x", settings=plain)
+    turns = talk(120, seed=8)
+    with opened(tmp_path / "m.db", preset) as (store, thread):
+        thread.add_many(turns)
+        assert Counter(thread._embedder.embedded) == Counter(text for _, text in turns)
+        assert store.load("a").spans == []
+        hits = thread.search("w3 w7", min_relevance=0)
+        index = thread._engine.index
+        assert index.runs
+        for run, row in index.runs.items():
+            mean = np.mean(embed([text for _, text in turns[run[0] : run[1]]]), axis=0)
+            expected = mean / np.linalg.norm(mean)
+            np.testing.assert_allclose(index.run_vectors.take([row])[0], expected, atol=1e-5)
+    with opened(tmp_path / "m.db", preset) as (_, thread):
+        assert thread.search("w3 w7", min_relevance=0) == hits
