@@ -7,6 +7,7 @@ from scaleqa.cli import (
     build,
     cuts,
     data,
+    fit,
     listings,
     models,
     noise,
@@ -35,6 +36,7 @@ app.command()(listings.systems)
 app.command()(listings.backends)
 app.command()(listings.datasets)
 app.command()(cuts.cuts)
+app.command()(fit.fit)
 app.add_typer(batch.app, name="batch")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")

@@ -9,13 +9,23 @@ import typer
 
 from scaleqa.backends import Access, Limiter, find_backend, open_backend, open_chat
 from scaleqa.cli.arguments import Assist
+from scaleqa.datasets.scaleqa import as_noise
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
 from scaleqa.noise import load_pool, shipped_pool
 from scaleqa.pages.json import to_json
 from scaleqa.pages.page import Page
 from scaleqa.pages.terminal import print_tables
-from scaleqa.records import load_records, load_sequels, shipped, shipped_sequels
+from scaleqa.records import (
+    load_asides,
+    load_records,
+    load_sequels,
+    load_wordings,
+    shipped,
+    shipped_asides,
+    shipped_sequels,
+    shipped_wordings,
+)
 from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
 from scaleqa.specs import Spec, split_specs
@@ -87,6 +97,9 @@ def make(
             model=None if table.models else model,
             subset=subset,
             sequels=load_sequels(records) if records else shipped_sequels(),
+            wordings=load_wordings(records) if records else shipped_wordings(),
+            asides=load_asides(records) if records else shipped_asides(),
+            reserve=[] if noise else [as_noise(record) for record in shipped()],
         )
         given = {
             "subset": subset, "target": target, "system": system, "backend": backend,

@@ -55,8 +55,8 @@ class Retrieved:
         units: The retrieved units, best first.
         context: The text for the answer model.
         shown: Ids of the turns whose full text is in the context.
-        relevance: The highest probability among the units that it holds what was asked, from 0 to
-            1; None for systems that give no probabilities.
+        relevance: The probability that one of the units holds what was asked, from 0 to 1; None
+            for systems that give no probabilities.
     """
 
     units: tuple[Unit, ...]

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -13,32 +13,59 @@ from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.declaration import Budget, Kind, SystemDeclaration
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
-from tsim import Memory, NewTurn
+from tsim import Hit, Memory, NewTurn
+from tsim.fitted import GROUPS
 from tsim.presets import LATE, AnyPreset, LateSettings, Preset
 
 # The parts of the late preset, each with a function that removes it.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
-    "words": lambda s: replace(s, span=replace(s.span, lexical_weight=0.0)),
-    # Words have the same weight however informative they are.
-    "information": lambda s: replace(
-        s, span=replace(s.span, lexical_weight=2.0, information_power=0.0)
+    # Runs of turns are compared by the mean of their turns' vectors: nothing else is embedded.
+    "runs": lambda s: replace(s, runs=replace(s.runs, embedded=False)),
+    # Every question is taken to be about an episode.
+    "passing": lambda s: _weighted(s, passing=lambda name: 0.0, bias=-50.0),
+    "words": lambda s: _weighted(
+        replace(s, span=replace(s.span, lexical_weight=0.0)),
+        run=lambda name: 0.0 if name.startswith("words") else 1.0,
+        turn=lambda name: 0.0 if name.startswith("words") else 1.0,
     ),
     "names": lambda s: replace(s, span=replace(s.span, name_factor=1.0)),
-    "rarity": lambda s: replace(s, span=replace(s.span, rarity_power=1.0)),
-    "windows": lambda s: replace(s, span=replace(s.span, window_weight=0.0)),
     # The same probability of a new topic at every gap.
     "boundaries": lambda s: replace(
         s,
-        boundary=replace(
-            s.boundary, bias=-2.0, sides_weight=0.0, drift_weight=0.0, user_after_user_weight=0.0
-        ),
+        boundary=replace(_without_cues(s).boundary, bias=-2.0, sides_weight=0.0, drift_weight=0.0),
     ),
-    "speakers": lambda s: replace(s, boundary=replace(s.boundary, user_after_user_weight=0.0)),
-    "fading": lambda s: replace(s, span=replace(s.span, fade_words=1e9)),
-    "lengths": lambda s: replace(s, span=replace(s.span, long_turn_words=10**9)),
+    "cues": lambda s: _without_cues(s),
+    "extension": lambda s: replace(s, fitted=replace(s.fitted, extension=0.0)),
     "links": lambda s: replace(s, links=replace(s.links, neighbour_margin=-1.0)),
     "reentry": lambda s: replace(s, reentry=replace(s.reentry, max_value=0.0)),
 }
+
+
+def _without_cues(settings: LateSettings) -> LateSettings:
+    boundary = replace(
+        settings.boundary,
+        user_after_user_weight=0.0,
+        user_weight=0.0,
+        length_weight=0.0,
+        question_weight=0.0,
+    )
+    return replace(settings, boundary=boundary)
+
+
+def _weighted(
+    settings: LateSettings, *, bias: float | None = None, **factors: Callable[[str], float]
+) -> LateSettings:
+    """Multiplies fitted weights by factors that depend on the names of their features."""
+    changed: dict[str, Any] = {
+        group: tuple(
+            weight * factors[group](name)
+            for name, weight in zip(GROUPS[group], getattr(settings.fitted, group), strict=True)
+        )
+        for group in factors
+    }
+    if bias is not None:
+        changed = {group: (*weights[:-1], bias) for group, weights in changed.items()}
+    return replace(settings, fitted=replace(settings.fitted, **changed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +126,17 @@ class Tsim:
         self.ingest(exchange.turns)
 
     def account(self) -> Accounting:
-        """Returns what the system keeps; summaries, if any, count as a second copy of the text."""
+        """Returns what the system keeps; summaries, if any, count as a second copy of the text.
+
+        Words count once however many runs contain them: runs are not kept as text.
+        """
         report = self._memory.verify()
         derived = report.episodes + report.clusters if self._preset.settings.summarises else 0
         copies = 2 if self._preset.settings.summarises else 1
-        return Accounting(vectors=report.turns + derived, indexed_words=copies * self._words)
+        return Accounting(
+            vectors=report.turns + report.spans + derived,
+            indexed_words=copies * self._words,
+        )
 
     def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view leads to."""
@@ -130,10 +163,13 @@ def without(preset: Preset[LateSettings], parts: Sequence[str]) -> Preset[LateSe
     return Preset(name=f"{preset.name}-off={'+'.join(parts)}", settings=settings)
 
 
-def _relevance(hits: Sequence[object]) -> float | None:
-    """Returns the highest relevance of hits; None if they have none."""
-    found = (getattr(hit, "relevance", None) for hit in hits)
-    return max((value for value in found if value is not None), default=None)
+def _relevance(hits: Sequence[Hit]) -> float | None:
+    """Returns the probability that one of the hits holds what was asked; None if they have none.
+
+    Hits do not overlap, so their probabilities add up.
+    """
+    found = [hit.relevance for hit in hits if hit.relevance is not None]
+    return min(1.0, sum(found)) if found else None
 
 
 def _make(options: TsimOptions, tools: Tools) -> Tsim:

@@ -1,0 +1,46 @@
+"""The weights that ship are those that the fit gives."""
+
+import json
+from importlib import resources
+
+import pytest
+
+from scaleqa.fit import fit
+from tsim.embed import open_embedder
+from tsim.fitted import load, parse
+
+MODEL = "all-MiniLM-L6-v2"
+# Linear algebra differs in its last digits between processors.
+CLOSE = 1e-3
+
+
+def numbers(content, path=()):
+    """Yields every number of a file of weights, with its path."""
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from numbers(value, (*path, name))
+        elif not isinstance(value, str):
+            yield (*path, name), value
+
+
+@pytest.mark.slow
+def test_a_fit_gives_the_weights_that_ship(minilm):
+    """Takes some minutes; vectors come from the cache if the same texts were embedded before."""
+    shipped = (resources.files("tsim.fitted") / f"{MODEL}.json").read_bytes()
+    seen = []
+    content = fit(
+        open_embedder(MODEL, cached=True),
+        model=MODEL,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert parse(content, "the fit").fitted_on == load(MODEL).fitted_on
+    assert seen[-1][0] == seen[-1][1]
+    if content != shipped:
+        found, expected = dict(numbers(json.loads(content))), dict(numbers(json.loads(shipped)))
+        assert found.keys() == expected.keys()
+        far = {
+            "/".join(name): (found[name], expected[name])
+            for name in found
+            if found[name] != pytest.approx(expected[name], rel=CLOSE, abs=1e-5)
+        }
+        assert not far, "refit with: scaleqa fit"
