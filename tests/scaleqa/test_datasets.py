@@ -247,7 +247,7 @@ def test_options_of_our_own_do_not_apply_to_another_data_set(tmp_path):
 
 
 def test_our_own_records_are_one_data_set_among_others():
-    assert dataset_names() == ["longmemeval", "scaleqa"]
+    assert dataset_names() == ["locomo", "longmemeval", "scaleqa"]
     (package,) = open_threads("scaleqa:target=0,subset=8,split=s1")
     assert len(package.questions) == 8
     assert {question.split for question in package.questions} == {"s1"}
@@ -257,7 +257,10 @@ def test_our_own_records_are_one_data_set_among_others():
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("nowhere", r"neither a directory of packages nor a data set \(longmemeval, scaleqa\)"),
+        (
+            "nowhere",
+            r"neither a directory of packages nor a data set \(locomo, longmemeval, scaleqa\)",
+        ),
         ("longmemevil:file=x", r"no data set 'longmemevil'; did you mean longmemeval\?"),
         ("scaleqa:subset=none", "option subset=none of scaleqa should be"),
         ("scaleqa:size=3", "unknown option 'size' of scaleqa; there are target"),

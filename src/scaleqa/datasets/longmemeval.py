@@ -5,7 +5,6 @@ unchanged. The oracle form has only the sessions with the evidence; a history is
 sessions of other questions. In both cases a system sees turns, but no session boundaries.
 """
 
-import gzip
 import hashlib
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,9 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from scaleqa.datasets.protocol import DataSetDeclaration
+from scaleqa.datasets.published import read_published
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
 from scaleqa.packages import Block, Package, Question, StreamTurn
@@ -24,7 +24,6 @@ from tsim.toolkit import tokens
 # Suffix of questions that cannot be answered from their history.
 ABSTENTION = "_abs"
 NAME = "longmemeval"
-GZIP = b"\x1f\x8b"
 
 
 class PublishedTurn(BaseModel):
@@ -107,25 +106,19 @@ def load_release(path: Path) -> Release:
     Raises:
         DataError: The file is missing or has another format.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be read ({error.strerror}); expected LongMemEval's "
-            "longmemeval_s.json or longmemeval_oracle.json, plain or .gz"
-        ) from None
-    try:
-        plain = gzip.decompress(content) if content.startswith(GZIP) else content
-        questions = TypeAdapter(tuple[PublishedQuestion, ...]).validate_json(plain)
-    except (ValidationError, gzip.BadGzipFile, EOFError) as error:
-        raise DataError(f"{path} is not LongMemEval as published: {_first(error)}") from None
+    questions, sha256 = read_published(
+        path,
+        TypeAdapter(tuple[PublishedQuestion, ...]),
+        of="LongMemEval",
+        files="longmemeval_s.json or longmemeval_oracle.json",
+    )
     names = [question.question_id for question in questions]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice or not names:
         found = f"question {twice[0]} is there twice" if twice else "it holds no question"
         raise DataError(f"{path} is not LongMemEval as published: {found}")
     oracle = all({*q.haystack_session_ids} <= {*q.answer_session_ids} for q in questions)
-    return Release(questions=questions, sha256=hashlib.sha256(plain).hexdigest(), oracle=oracle)
+    return Release(questions=questions, sha256=sha256, oracle=oracle)
 
 
 def choose(questions: Sequence[PublishedQuestion], count: int | None, seed: int) -> Chosen:
@@ -283,14 +276,6 @@ def _words(session: Session) -> int:
 
 def _lot(seed: int, name: str) -> str:
     return hashlib.sha256(f"{seed}:{name}".encode()).hexdigest()
-
-
-def _first(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        one = error.errors()[0]
-        place = ".".join(str(part) for part in one["loc"])
-        return f"{place or 'the file'}: {one['msg']} ({error.error_count()} problems in total)"
-    return str(error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

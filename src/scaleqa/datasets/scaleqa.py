@@ -113,10 +113,11 @@ class Scaleqa:
         """Returns what fills threads of asides where there is too little noise: our records."""
         if not self.options.asides or self.options.noise:
             return []
-        return [_as_noise(record) for record in shipped()]
+        return [as_noise(record) for record in shipped()]
 
 
-def _as_noise(record: Record) -> Dialogue:
+def as_noise(record: Record) -> Dialogue:
+    """Returns the dialogue of a record, to fill threads that do not ask about it."""
     turns = tuple(turn.content for turn in record.dialogue)
     return Dialogue(id=record.id, genre="record", turns=turns)
 
