@@ -28,19 +28,29 @@ def shared() -> Path:
     return directory
 
 
-@pytest.fixture(scope="session")
-def minilm() -> OnnxEmbedder:
-    spec = find_spec("all-MiniLM-L6-v2")
+def real_weights(name: str) -> OnnxEmbedder:
+    """Opens a known model, or skips the test if its weights have not been fetched."""
+    spec = find_spec(name)
     cache = environment.cache_dir()
     directory = model_dir(cache, spec)
     if not directory.is_dir():
-        pytest.skip("the MiniLM weights are not here; run: tsim models fetch")
+        pytest.skip(f"the weights of {name} are not here; run: {spec.fetch_command}")
     return OnnxEmbedder(
         directory,
         graphs=cache / "graphs",
         settings=spec.settings,
         identity=spec.identity,
     )
+
+
+@pytest.fixture(scope="session")
+def minilm() -> OnnxEmbedder:
+    return real_weights("all-MiniLM-L6-v2")
+
+
+@pytest.fixture(scope="session")
+def gte() -> OnnxEmbedder:
+    return real_weights("gte-small")
 
 
 @pytest.fixture(params=[LATE, OFFICIAL], ids=lambda preset: preset.name)

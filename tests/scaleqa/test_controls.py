@@ -10,6 +10,7 @@ from scaleqa.systems.tsim_official import with_theta
 from tests.support.threads import THREAD, thread
 from tsim.presets import OFFICIAL
 from tsim.segment import Arrival, cuts
+from tsim.toolkit import tokens
 
 ASKED = Asked(id="q1", question="which gpu rule?", options=dict.fromkeys("ABCD", "x"))
 
@@ -49,6 +50,29 @@ def test_words_help_perfect_episodes_to_exact_matches(tools):
     system.ingest(thread(texts))
     asked = Asked(id="q", question="kx-204b", options={})
     assert system.retrieve(asked).shown == {2}
+
+
+def test_perfect_episodes_pack_whole_dialogues_by_rank_up_to_a_budget(tools):
+    texts = ["rule gpu rule", "gpu rule " * 20, "bread train", "rule new", "letter letter"]
+    one_each = replace(tools, dialogues=tuple((n,) for n in range(len(texts))))
+    system = open_system("perfect_episodes:k=5", one_each)
+    system.ingest(thread(texts))
+    ranked = [unit.turns[0] for unit in system.retrieve(ASKED).units]
+    assert len(ranked) == len(texts)
+    for budget in (0, 5, 10, 13, 60, 1000):
+        packed = open_system(f"perfect_episodes:k=5,budget={budget}", one_each)
+        packed.ingest(thread(texts))
+        found = packed.retrieve(ASKED)
+        left, fitting = tokens.words_within(budget), []
+        for turn in ranked:
+            words = len(packed.line(turn).split())
+            if words <= left:
+                left -= words
+                fitting.append(turn)
+        expected = fitting if budget else ranked
+        assert [unit.turns[0] for unit in found.units] == expected
+        assert not budget or tokens.estimate(found.context) <= budget
+    assert 0 < len(fitting) == len(texts)
 
 
 def test_drift_windows_are_cut_where_the_paper_s_rule_cuts(tools, tiny_embedder):

@@ -12,15 +12,30 @@ from typer.testing import CliRunner
 from scaleqa.backends import Access, open_backend
 from scaleqa.cli.app import app
 from scaleqa.errors import DataError
+from scaleqa.evaluate import Reading, RunSettings, retrieve_together
 from scaleqa.evaluate.rowfile import read_rows, write_rows
+from scaleqa.figures.relevance import relevance
+from scaleqa.packages import BuildSettings, Filler, build, track_of
 from scaleqa.pages.forms import span
 from scaleqa.pages.json import to_json
 from scaleqa.pages.markdown import to_markdown
 from scaleqa.pages.page import Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table
-from scaleqa.reproduce import TABLES, Lab, Sources, late, reproduce, resources
+from scaleqa.prompts import template
+from scaleqa.reproduce import (
+    TABLES,
+    Lab,
+    Sources,
+    late,
+    reproduce,
+    resources,
+    results,
+    splits,
+    tracks,
+)
 from scaleqa.stats import mcnemar, wilson
-from tests.support.records import NOISE, RECORDS, SEQUELS, follow
+from scaleqa.systems.flat import FlatSystem
+from tests.support.records import ASIDES, NOISE, RECORDS, SEQUELS, WORDINGS, follow
 from tests.support.servers import JsonServer, completion, serving
 
 SHORT = (2500,)
@@ -209,17 +224,18 @@ def test_cost_embeds_everything_anew(sources):
 def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources):
     systems = ("tsim", "perfect_episodes", "standard_rag")
     plain, _, _ = made(sources, "late", systems=systems)
-    assert [table.title for table in plain.tables] == ["", "Without one part"]
+    titles = ["", "Without one part", "Matters that never came up"]
+    assert [table.title for table in plain.tables] == titles
     page, text, figure = made(replace(sources, sequels=SEQUELS), "late", systems=systems)
-    assert page.tables[:2] == plain.tables
-    grid = page.tables[2]
+    assert page.tables[:3] == plain.tables
+    grid = page.tables[3]
     assert grid.title == "Topics that resume"
     assert [row["system"] for row in grid.rows] == [
-        "tsim:budget=750", "tsim:budget=750,off=reentry", "perfect_episodes:k=5",
+        "tsim:budget=750", "tsim:budget=750,off=reentry", "perfect_episodes:budget=750",
         "standard_rag",
     ]  # fmt: skip
     heads = [column.head for column in grid.columns]
-    assert heads[2:8] == ["named", "unnamed", "all", "95 %", "s1", "s2"]
+    assert heads[2:8] == ["named", "unnamed", "s2", "95 %", "s1", "all"]
     assert heads[-3:] == ["ours less this", "95 %", "McNemar p"]
     assert "## Topics that resume" in text
     assert "resumed · standard_rag" in figure
@@ -227,16 +243,17 @@ def test_late_asks_about_topics_that_resume_where_there_are_sequels(sources):
     assert "12 questions about 1 thread of 2.5k tokens" in text
 
 
-def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sources):
+def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sources, few):
     followed = {record.id: n % 3 == 0 for n, record in enumerate(RECORDS[::4])}
     sequels = [follow(r, named=followed[r.id]) for r in RECORDS[::4]]
-    seen = Lab(replace(sources, sequels=sequels, subset=None))
+    whole = replace(sources, sequels=sequels, subset=None)
     systems = ("tsim", "oracle", "standard_rag")
-    table = replace(TABLES["late"], systems=systems, targets=SHORT)
-    grid, _, threads = late.resumed(seen, table, late.resuming_specs(table))
-    by_system = {row["system"]: row for row in grid.rows}
+    page, _, _ = made(whole, "late", systems=systems)
+    by_system = {row["system"]: row for row in rows_of(page, 3)}
     told = by_system["oracle"]
-    assert (told["named"], told["unnamed"], told["in_context"], told["s1"]) == (1, 1, 1, 1)
+    assert [told[key] for key in ("named", "unnamed", "in_context", "s1", "all")] == 5 * [1]
+    seen = Lab(whole)
+    threads = tracks.RESUMED.threads(seen, 2500)
     assert {q.id for package in threads.packages for q in package.questions} == {*followed}
     assert len(seen.threads(2500, sequels=True).packages[0].questions) > len(
         threads.packages[0].questions
@@ -249,10 +266,214 @@ def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sour
     for kind, named in (("named", True), ("unnamed", False)):
         some = [hits[key] for key, value in followed.items() if value == named]
         assert row[kind] == pytest.approx(sum(some) / len(some))
-    assert row["interval"] == wilson(sum(hits.values()), len(followed))
-    gap = sum(best.values()) - sum(hits.values())
-    assert row["difference"] == pytest.approx(gap / len(followed))
-    assert row["mcnemar_p"] == mcnemar([best[key] for key in best], [hits[key] for key in best])
+    assert row["all"] == pytest.approx(sum(hits.values()) / len(followed))
+    held = [key for key in followed if key.startswith("s2:")]
+    ours, theirs = ([found[key] for key in held] for found in (best, hits))
+    assert 0 < len(held) < len(followed)
+    assert row["interval"] == wilson(sum(theirs), len(held))
+    assert row["difference"] == pytest.approx((sum(ours) - sum(theirs)) / len(held))
+    assert row["mcnemar_p"] == mcnemar(ours, theirs)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Two budgets and two parts, so that pages are made quickly."""
+    monkeypatch.setattr(results, "BUDGETS", (300, 1100))
+    some = {part: late.PARTS[part] for part in ("words", "links")}
+    monkeypatch.setattr(late, "PARTS", some)
+
+
+@pytest.fixture
+def all_tracks(sources):
+    return replace(
+        sources, sequels=SEQUELS, wordings=WORDINGS, asides=ASIDES, reserve=NOISE, subset=None
+    )
+
+
+TRACKS = ["as written", "other words", "asides", "absent", "other words, absent", "braided",
+          "resumed"]  # fmt: skip
+
+
+def test_every_track_is_built_as_its_name_says_and_as_the_data_set_does(all_tracks):
+    lab = Lab(all_tracks)
+    groups = [[(one.name, one.threads(lab, 2500)) for one in group] for group in tracks.GROUPS]
+    assert [name for group in groups for name, _ in group] == TRACKS
+    for group in groups:
+        for name, threads in group:
+            assert {track_of(package.settings) for package in threads.packages} == {name}
+        streams = [
+            {package.name: package.stream for package in threads.packages} for _, threads in group
+        ]
+        for some in streams[1:]:
+            assert all(streams[0][name] == stream for name, stream in some.items())
+    names = {threads.name for group in groups for _, threads in group}
+    assert len(names) == len(TRACKS)
+    filler = Filler(noise=NOISE, reserve=NOISE)
+    assert [*groups[1][0][1].packages] == build(ASIDES, filler, BuildSettings(target=2500))
+
+
+def test_threads_that_two_tracks_share_are_ingested_once_and_rows_are_as_if_apart(
+    all_tracks, monkeypatch
+):
+    lab, alone = Lab(all_tracks), Lab(replace(all_tracks, out=all_tracks.out / "alone"))
+    fed = []
+    ingest = FlatSystem.ingest
+    monkeypatch.setattr(
+        FlatSystem, "ingest", lambda self, turns: (fed.append(len(turns)), ingest(self, turns))[1]
+    )
+    for system in ("standard_rag", "oracle", "tsim:budget=100", "memgpt"):
+        pair = [one.threads(lab, 2500) for one in (tracks.WRITTEN, tracks.OTHER_WORDS)]
+        fed.clear()
+        both = lab.retrieve_together(system, pair)
+        assert sum(fed) in (0, sum(len(p.stream) for p in pair[0].packages))
+        for threads, rows in zip(pair, both, strict=True):
+            apart = alone.retrieve(system, threads)
+            assert [untimed(row) for row in rows] == [untimed(row) for row in apart]
+        assert [{row.run.track for row in rows} for rows in both] == [
+            {"as written"}, {"other words"}
+        ]  # fmt: skip
+        fed.clear()
+        assert lab.retrieve_together(system, pair) == both
+        assert fed == []
+
+
+def untimed(row):
+    return row.model_copy(update={"timing": None})
+
+
+def test_a_stopped_shared_run_continues_with_what_is_missing(all_tracks):
+    lab = Lab(all_tracks)
+    pair = [one.threads(lab, 2500) for one in (tracks.WRITTEN, tracks.OTHER_WORDS)]
+    whole = lab.retrieve_together("standard_rag", pair)
+    files = sorted((all_tracks.out / "results").rglob("*.jsonl"))
+    for path in files:
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(lines[0] + lines[1][:20])
+    again = lab.retrieve_together("standard_rag", pair)
+    assert [[untimed(r) for r in rows] for rows in again] == [
+        [untimed(r) for r in rows] for rows in whole
+    ]
+    files[0].unlink()
+    again = lab.retrieve_together("standard_rag", pair)
+    assert [len(rows) for rows in again] == [len(rows) for rows in whole]
+
+
+def test_packages_with_other_threads_do_not_share_a_run(all_tracks, tiny_embedder, tmp_path):
+    lab = Lab(all_tracks)
+    written, braided = (
+        one.threads(lab, 2500).packages[0] for one in (tracks.WRITTEN, tracks.BRAIDED)
+    )
+    plain = RunSettings(system="standard_rag")
+    outs = [tmp_path / "a", tmp_path / "b"]
+    with pytest.raises(DataError, match="about the same thread"):
+        retrieve_together([written, braided], plain, tiny_embedder, outs)
+    unasked = replace(braided, questions=())
+    with pytest.raises(DataError, match="has another thread than"):
+        retrieve_together([written, unasked], plain, tiny_embedder, outs)
+    reading = Reading(backend=all_tracks.backend, template=template("answer.v1"))
+    with pytest.raises(DataError, match="for retrieval only"):
+        retrieve_together([written, written], replace(plain, reading=reading), tiny_embedder, outs)
+    assert not any(out.exists() for out in outs)
+
+
+def test_results_show_every_system_on_every_track(all_tracks, few):
+    systems = ("tsim:budget=500", "packed_turns:budget=500", "perfect_episodes:budget=500",
+               "oracle", "zero_shot")  # fmt: skip
+    page, text, figure = made(all_tracks, "results", systems=systems)
+    overview, by_budget, *details = page.tables
+    heads = [column.head for column in overview.columns]
+    assert [head for head in heads if ":" not in head] == [
+        "system", *(name for name in TRACKS if "absent" not in name)
+    ]  # fmt: skip
+    assert [row["system"] for row in overview.rows] == [*systems]
+    lab = Lab(all_tracks)
+    for group in tracks.GROUPS:
+        for track in group:
+            threads = track.threads(lab, 2500)
+            for row in overview.rows:
+                rows = lab.retrieve(row["system"], threads)
+                held = [one for one in rows if one.split == "s2" and one.present]
+                if track.absent:
+                    quiet = [one.silent for one in rows if one.split == "s2" and not one.present]
+                    assert row[f"{track.name} silent"] == sum(quiet) / len(quiet)
+                else:
+                    assert row[f"{track.name} in_context"] == mean(one.hit for one in held)
+                    other = [one for one in rows if one.split == "s1"]
+                    assert row[f"{track.name} s1"] == mean(one.hit for one in other)
+                    used = mean(one.context_tokens for one in held)
+                    assert row[f"{track.name} context_tokens"] == pytest.approx(used)
+    assert overview.rows[-1]["absent silent"] == 1
+    assert [table.title.partition(" (")[0].lower() for table in details[: len(TRACKS)]] == TRACKS
+    assert {"## As written in detail, both splits", "### Retrieval"} <= {*text.splitlines()}
+    assert "asides · packed_turns" in figure
+    keys = [(row["track"], row["budget"]) for row in by_budget.rows]
+    assert keys == [
+        (name, budget) for name in TRACKS if "absent" not in name for budget in results.BUDGETS
+    ]
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def test_ratios_are_ours_over_nearest_turns_and_perfect_cuts_at_a_budget(all_tracks, few):
+    systems = ("tsim:budget=500", "packed_turns:budget=500", "perfect_episodes:budget=500")
+    page, _, _ = made(all_tracks, "results", systems=systems)
+    seen = 0
+    for row in rows_of(page, 1):
+        for other in ("packed_turns", "perfect_episodes"):
+            for share, ratio in (("in_context", f"over {other}"), ("s1", f"over {other} s1")):
+                ours, theirs = row[f"tsim {share}"], row[f"{other} {share}"]
+                assert row[ratio] == (ours / theirs if theirs else None)
+                seen += theirs > 0
+    assert seen > 5
+    page, text, _ = made(all_tracks, "results", systems=("tsim:budget=500", "standard_rag"))
+    assert "÷" not in text
+    page, text, figure = made(all_tracks, "results", systems=("standard_rag",))
+    assert "By budget" not in text
+    assert "asides · standard_rag" in figure
+
+
+def test_results_leave_out_tracks_without_questions_and_take_one_length(sources):
+    page, _, _ = made(sources, "results", systems=("standard_rag", "oracle"))
+    named = {column.head.partition(":")[0] for column in page.tables[0].columns}
+    assert named == {"system", "as written", "absent", "braided"}
+    with pytest.raises(DataError, match="results is about one length"):
+        made(sources, "results", targets=(2000, 2500))
+
+
+def test_absences_are_counted_by_split_with_or_without_evidence(all_tracks):
+    lab = Lab(all_tracks)
+    rows = lab.retrieve("oracle", tracks.ABSENT.threads(lab, 2500))
+    given = [row.model_copy(update={"relevance": 0.9 if row.present else 0.2}) for row in rows]
+    found = splits.absences(given)
+    assert (found["silent"], found["silent s1"]) == (1, 1)
+    assert (found["auroc"], found["auroc s1"]) == (1, 1)
+    held = [row for row in given if row.split == "s2"]
+    quiet = [row for row in held if not row.present]
+    assert found["silent_interval"] == wilson(len(quiet), len(quiet))
+    assert found["error"] == relevance(held).calibration_error
+    alone = splits.absences(quiet)
+    assert (alone["silent"], alone["auroc"], "silent s1" in alone) == (1, None, False)
+    assert splits.shares(quiet)["in_context"] is None
+    assert set(splits.absences(rows)) == {"silent", "silent s1", "silent_interval"}
+
+
+def test_late_compares_on_tracks_at_the_same_budget(all_tracks, few):
+    page, _, figure = made(all_tracks, "late", systems=("tsim", "packed_turns", "oracle"))
+    where = [*dict.fromkeys(row["where"] for row in rows_of(page))]
+    assert where == ["2.5k", "2.5k, other words", "2.5k, asides", "2.5k, braided"]
+    assert {row["where"] for row in rows_of(page, 1)} == {*where}
+    told = [row for row in rows_of(page) if row["system"] == "oracle"]
+    assert all((row["in_context"], row["s1"]) == (1, 1) for row in told)
+    quiet = rows_of(page, 2)
+    assert [*dict.fromkeys(row["where"] for row in quiet)] == [
+        "2.5k, absent", "2.5k, other words, absent"
+    ]  # fmt: skip
+    assert all(row["silent"] == 1 for row in quiet if row["system"] == "oracle")
+    assert all("difference" in row for row in quiet if row["system"] != "tsim:budget=500")
+    assert "other words · packed_turns" in figure
 
 
 @pytest.mark.parametrize(("wanted", "others"), [(6, 0), (20, 8)])

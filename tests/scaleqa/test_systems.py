@@ -260,7 +260,7 @@ def test_a_budget_is_given_in_tokens_or_in_units_where_a_system_can_be_held_to_o
         "memgpt",
         "oracle",
         "packed_turns:budget=500",
-        "perfect_episodes:k=3",
+        "perfect_episodes:budget=500",
         "raptor:budget=500",
         "standard_rag",
         "tsim:budget=500",

@@ -1,9 +1,9 @@
 """Feeding a system: it takes in a package's thread and is asked its questions, one by one."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
@@ -46,6 +46,10 @@ class Fed:
     cold: bool
     ingest_ms: float = 0.0
     embedded_texts: int = 0
+
+    def about(self, package: Package, run: Run) -> "Fed":
+        """Returns the same system, to be asked the questions of another package on its thread."""
+        return replace(self, package=package, run=run)
 
     def ask(self, place: int, *, detail: bool) -> tuple[Row, Retrieved]:
         """Asks the question at a place; returns its row, without an answer, and what was found."""
@@ -143,6 +147,7 @@ def fed_system(
     model: ChatModel | None = None,
     cold: bool = False,
     progress: Progress | None = None,
+    also: Sequence[Package] = (),
 ) -> Iterator[Fed]:
     """Opens a fresh system that has taken in a package's thread.
 
@@ -153,13 +158,14 @@ def fed_system(
         model: A language model for the system.
         cold: Whether times include the embedding of texts: honest only without a cache.
         progress: Called with turns and questions done, and how many there are.
+        also: Further packages on the same thread, whose questions will be asked as well.
     """
     counted = Counted(model) if model else None
     metered = Metered(embedder)
     tools = Tools(
         embedder=metered,
         model=counted,
-        truth={question.id: question.evidence for question in package.questions},
+        truth={q.id: q.evidence for one in (package, *also) for q in one.questions},
         dialogues=package.dialogues,
     )
     system = open_system(run.system, tools)

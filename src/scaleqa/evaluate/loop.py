@@ -142,6 +142,84 @@ def run_package(
         rows.close()
 
 
+def retrieve_together(
+    packages: Sequence[Package],
+    settings: RunSettings,
+    embedder: Embedder,
+    outs: Sequence[Path],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[list[Row]]:
+    """Measures retrieval on packages that share a thread, which the system ingests once.
+
+    Every package has rows of its own, as if it had been run alone: without a reader nothing is
+    written back, so questions do not depend on each other. Each first row has the account and the
+    time of the one ingest; calls of a language model during it are counted in one row only.
+
+    Args:
+        packages: The same thread and dialogues, with different questions.
+        settings: How the run goes; without a reader.
+        embedder: For the system.
+        outs: Directory for the rows of each package, where the run continues.
+        progress: Called with turns and questions done, and how many there are.
+
+    Returns:
+        The rows of each package, the old and the new.
+
+    Raises:
+        DataError: The packages cannot share a run, or the rows that are there are of another one.
+    """
+    _check_together(packages, settings)
+    runs = [run_of(package, settings, embedder, None) for package in packages]
+    files = [
+        RowFile(row_path(out, settings.system, package.name))
+        for package, out in zip(packages, outs, strict=True)
+    ]
+    asked = list(zip(packages, runs, files, strict=True))
+    for package, run, rows in asked:
+        _check(rows, package, run)
+    missing = [one for one in asked if len(one[2].rows) < len(one[0].questions)]
+    try:
+        if missing:
+            first, run, _ = missing[0]
+            with fed_system(
+                first,
+                run,
+                embedder,
+                model=settings.model,
+                cold=settings.cold,
+                progress=progress,
+                also=packages,
+            ) as fed:
+                for package, own, rows in missing:
+                    rows.begin()
+                    _ask_all(fed.about(package, own), settings, None, rows, progress)
+        return [rows.rows for rows in files]
+    finally:
+        for rows in files:
+            rows.close()
+
+
+def _check_together(packages: Sequence[Package], settings: RunSettings) -> None:
+    first, *others = packages
+    if settings.reading:
+        raise DataError("packages share a run for retrieval only; answers need runs of their own")
+    evidence: dict[str, tuple[int, ...]] = {}
+    for package in packages:
+        for question in package.questions:
+            if evidence.setdefault(question.id, question.evidence) != question.evidence:
+                raise DataError(
+                    f"question {question.id} has other evidence in another package; packages that "
+                    "share a run are about the same thread"
+                )
+    for other in others:
+        if (other.stream, other.dialogues) != (first.stream, first.dialogues):
+            raise DataError(
+                f"{other.settings.get('dataset', 'scaleqa')}/{other.name} has another thread than "
+                f"{first.name}; packages that share a run are about the same thread"
+            )
+
+
 def run_of(
     package: Package, settings: RunSettings, embedder: Embedder, grading: Grading | None
 ) -> Run:

@@ -49,7 +49,7 @@ KEPT = (
     Column(key="embedded_texts", head="texts embedded per turn", form=fine),
     Column(key="llm_calls", head="LLM calls", form=count),
 )
-TITLES = {"scaleqa": "Results", "longmemeval": "LongMemEval"}
+TITLES = {"scaleqa": "Results", "longmemeval": "LongMemEval", "locomo": "LoCoMo"}
 WHAT = (
     "Recall@5: the best five units together hold every evidence turn. In context: the whole "
     "context does. Co-containment: one unit holds all, of questions with several evidence turns."
@@ -91,8 +91,27 @@ def retrieval_page(
     settings = packages[0].settings
     dataset = settings.get("dataset", "scaleqa")
     track = track_of(settings)
+    title = TITLES.get(dataset, dataset)
+    first, *_ = rows.values()
+    every = [row for own in rows.values() for row in own]
+    return generated(
+        f"{title}: {track}" if track and track != AS_WRITTEN else title,
+        command,
+        facts=(*_facts(packages, first[0]), *provenance_of(every).facts),
+        blocks=retrieval_blocks(rows, settings),
+    )
+
+
+def retrieval_blocks(rows: Mapping[str, Sequence[Row]], settings: Mapping[str, Any]) -> list[Block]:
+    """Lays out the tables about what systems retrieved, with what to know when reading them.
+
+    Args:
+        rows: The rows of each system; the first is the one that others are compared with.
+        settings: The settings of the packages.
+    """
+    dataset = settings.get("dataset", "scaleqa")
     # The paper has figures about questions as written only.
-    target = settings.get("target") if track == AS_WRITTEN else None
+    target = settings.get("target") if track_of(settings) == AS_WRITTEN else None
     first, *_ = rows.values()
     lines = [
         Line(
@@ -103,7 +122,8 @@ def retrieval_page(
         for own in rows.values()
     ]
     beside = paper.LONGMEMEVAL if dataset == "longmemeval" else None
-    blocks: list[Block] = [main_table(lines, target)]
+    what = [WHAT, WHAT_ABSENT] if any(line.figures.silent for line in lines) else [WHAT]
+    blocks: list[Block] = [Paragraph(text=" ".join(what)), main_table(lines, target)]
     if len(lines) > 1:
         blocks.append(_against(lines))
     if len(lines[0].groups) > 1:
@@ -120,15 +140,7 @@ def retrieval_page(
     ]
     if target == paper.TARGET or beside:
         notes.append(ORIENTATION)
-    every = [row for own in rows.values() for row in own]
-    title = TITLES.get(dataset, dataset)
-    what = [WHAT, WHAT_ABSENT] if any(line.figures.silent for line in lines) else [WHAT]
-    return generated(
-        f"{title}: {track}" if track and track != AS_WRITTEN else title,
-        command,
-        facts=(*_facts(packages, first[0]), *provenance_of(every).facts),
-        blocks=[Paragraph(text=" ".join(what)), *blocks, Notes(items=tuple(notes))],
-    )
+    return [*blocks, Notes(items=tuple(notes))]
 
 
 def generated(
@@ -176,17 +188,19 @@ def _facts(packages: Sequence[Package], row: Row) -> list[tuple[str, str]]:
         ("Embedder", f"{row.run.embedder}, in place of the paper's BGE-large"),
     ]
     if "left_out" in settings:
-        out = settings["left_out"]
-        facts.append(
-            (
-                "Left out",
-                f"{out['abstentions']} questions that are not to be answered, {out['unmarked']} "
-                "without marked evidence",
-            )
-        )
+        facts.append(("Left out", _left_out(settings["left_out"])))
     if row.run.records_sha256:
         facts.append(("Data", f"sha256 {row.run.records_sha256}"))
     return facts
+
+
+def _left_out(counts: Mapping[str, Any]) -> str:
+    said = (
+        f"{counts['abstentions']} questions that are not to be answered, {counts['unmarked']} "
+        "without marked evidence"
+    )
+    lost = counts.get("evidence")
+    return f"{said}; evidence that names no turn: {', '.join(lost)}" if lost else said
 
 
 def main_table(lines: Sequence[Line], target: int | None = None) -> Table:

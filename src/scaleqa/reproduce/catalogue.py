@@ -7,7 +7,7 @@ from scaleqa import paper
 from scaleqa.pages.html import to_html
 from scaleqa.pages.markdown import drawing_files, to_markdown
 from scaleqa.pages.page import Page, Paragraph
-from scaleqa.reproduce import late, loops, resources, retrieval
+from scaleqa.reproduce import late, loops, resources, results, retrieval
 from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.prompts import prompts
 from scaleqa.reproduce.reproduction import Reproduction
@@ -118,6 +118,7 @@ _ALL = (
             "tsim",
             "tsim_official",
             "perfect_episodes",
+            "packed_turns",
             "tuned_hybrid",
             "fixed_window",
             "hybrid_rrf",
@@ -126,6 +127,32 @@ _ALL = (
         targets=(128_000, 512_000),
         lay_out=late.late,
         example="--subset 100 --target 32k",
+    ),
+    Reproduction(
+        name="results",
+        title="Results",
+        about="All systems on all tracks: is the evidence in the context, and in how many tokens?",
+        systems=(
+            "tsim:budget=500",
+            "tsim_official",
+            "tuned_hybrid",
+            "hipporag",
+            "memgpt",
+            "raptor",
+            "fixed_window",
+            "fixed_window:size=256",
+            "fixed_window:size=320",
+            "hybrid_rrf",
+            "standard_rag",
+            "drift_window",
+            "bm25_chunks",
+            "packed_turns:budget=500",
+            "packed_turns:budget=500,long=0",
+            "perfect_episodes:budget=500",
+            "oracle",
+        ),
+        lay_out=results.results,
+        example="--subset 40 --target 16k --system tsim:budget=500,packed_turns:budget=500",
     ),
     Reproduction(
         name="prompts",

@@ -8,24 +8,32 @@ another run are refused.
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from scaleqa.backends import Backend, ChatModel
 from scaleqa.errors import DataError
-from scaleqa.evaluate import Reading, Row, RunSettings, run_packages
+from scaleqa.evaluate import Reading, Row, RunSettings, retrieve_together, run_packages
 from scaleqa.lengths import length
 from scaleqa.noise import Dialogue
-from scaleqa.packages import BuildSettings, Package, build, load_packages, subset, write_packages
+from scaleqa.packages import (
+    BuildSettings,
+    Filler,
+    Mix,
+    Package,
+    Words,
+    build,
+    load_packages,
+    subset,
+    write_packages,
+)
 from scaleqa.prompts import template
-from scaleqa.records import Record, Sequel
+from scaleqa.records import Aside, Case, Record, Sequel, Wording
 from tsim.embed import Embedder, open_embedder
 
 SEED = 11
 ANSWER = "answer.v1"
 Advance = Callable[[int, int], None]
-Mix = Literal["blocks", "braid"]
 Progress = Callable[[str], AbstractContextManager[Advance]]
 
 
@@ -63,6 +71,9 @@ class Sources:
         model: The embedding model; None for the default.
         subset: Questions to take; None for all.
         sequels: All sequels.
+        wordings: All second wordings.
+        asides: All asides.
+        reserve: Dialogues that fill threads of asides where there is too little noise.
     """
 
     out: Path
@@ -74,6 +85,9 @@ class Sources:
     model: str | None = None
     subset: int | None = None
     sequels: Sequence[Sequel] = ()
+    wordings: Sequence[Wording] = ()
+    asides: Sequence[Aside] = ()
+    reserve: Sequence[Dialogue] = ()
 
 
 class Lab:
@@ -105,6 +119,9 @@ class Lab:
         *,
         mix: Mix = "blocks",
         sequels: bool = False,
+        wording: Words = "own",
+        asides: bool = False,
+        absent: bool = False,
     ) -> Threads:
         """Builds the packages of a length, or takes those that are there.
 
@@ -113,40 +130,52 @@ class Lab:
             count: Most questions to take; they are chosen evenly.
             mix: How dialogues are mixed.
             sequels: Whether sequels follow their records, which are then chosen before others.
+            wording: The questions in their own words, or in other words where there are any.
+            asides: Whether to ask about asides instead of records.
+            absent: Whether to leave out every second dialogue, and still ask its question.
 
         Raises:
             DataError: There is too little noise, or other packages are in the way.
         """
         wanted = min(filter(None, (self.sources.subset, count)), default=None)
-        chosen = self._chosen(wanted, sequels=sequels) if wanted else self.sources.records
-        parts = ("" if mix == "blocks" else mix, "sequels" if sequels else "")
-        name = "-".join(str(part) for part in (length(target), *parts, wanted or "") if part)
-        return self.build(name, target, chosen, mix=mix, sequels=sequels)
+        chosen = self._chosen(wanted, sequels=sequels, asides=asides)
+        parts = {
+            mix: mix != "blocks",
+            "sequels": sequels,
+            wording: wording != "own",
+            "asides": asides,
+            "absent": absent,
+            str(wanted): wanted,
+        }
+        name = "-".join((length(target), *(part for part, used in parts.items() if used)))
+        settings = BuildSettings(
+            target=target, mix=mix, sequels=sequels, wording=wording, absent=absent
+        )
+        return self.build(name, chosen, settings)
 
-    def build(
-        self,
-        name: str,
-        target: int,
-        records: Sequence[Record],
-        *,
-        mix: Mix = "blocks",
-        sequels: bool = False,
-    ) -> Threads:
-        """Builds packages from given records, or takes those that are there."""
+    def build(self, name: str, cases: Sequence[Case], settings: BuildSettings) -> Threads:
+        """Builds packages from given records or asides, or takes those that are there."""
         if name not in self._threads:
-            settings = BuildSettings(target=target, mix=mix, sequels=sequels)
-            made = build(records, self.sources.noise, settings, self.sources.sequels)
-            _keep(made, self.sources.out / "packages" / name)
+            given = self.sources
+            filler = Filler(
+                noise=given.noise,
+                reserve=given.reserve if isinstance(cases[0], Aside) else (),
+            )
+            made = build(cases, filler, settings, given.sequels, given.wordings)
+            _keep(made, given.out / "packages" / name)
+            target = settings.target
             self._threads[name] = Threads(name=name, target=target, packages=tuple(made))
         return self._threads[name]
 
-    def _chosen(self, wanted: int, *, sequels: bool) -> list[Record]:
-        records = self.sources.records
+    def _chosen(self, wanted: int | None, *, sequels: bool, asides: bool) -> Sequence[Case]:
+        cases: Sequence[Case] = self.sources.asides if asides else self.sources.records
+        if not wanted or (asides and wanted >= len(cases)):
+            return cases
         if not sequels:
-            return subset(records, wanted, SEED)
+            return subset(cases, wanted, SEED)
         ids = {sequel.id for sequel in self.sources.sequels}
-        first = [record for record in records if record.id in ids]
-        others = [record for record in records if record.id not in ids]
+        first = [record for record in cases if record.id in ids]
+        others = [record for record in cases if record.id not in ids]
         more = wanted - len(first)
         if more <= 0:
             return subset(first, wanted, SEED)
@@ -164,9 +193,41 @@ class Lab:
             cold: Whether every text is embedded again, so that times include the embedding.
         """
         embedder = self.embedder(model, cached=not cold)
-        out = self.sources.out / "results" / threads.name / slug(embedder.identity)
         settings = RunSettings(system=system, model=self.sources.helper, detail=False, cold=cold)
-        return self._run(settings, threads, embedder, out / ("cold" if cold else "warm"))
+        out = self._results(threads, embedder, cold=cold)
+        return self._run(settings, threads, embedder, out)
+
+    def retrieve_together(self, system: str, several: Sequence[Threads]) -> list[list[Row]]:
+        """Measures a system's retrieval for several sets of questions about the same threads.
+
+        The system ingests each thread once; rows are kept as if each set had been run alone.
+
+        Args:
+            system: Name and options.
+            several: Packages of the same name have the same thread.
+
+        Returns:
+            The rows of each set.
+        """
+        embedder = self.embedder()
+        settings = RunSettings(system=system, model=self.sources.helper, detail=False)
+        found: dict[str, list[Row]] = {one.name: [] for one in several}
+        named = {package.name: None for one in several for package in one.packages}
+        joint = replace(several[0], name=" and ".join(one.name for one in several))
+        with self._bar(system, joint) as advance:
+            for name in named:
+                asked = [(one, p) for one in several for p in one.packages if p.name == name]
+                outs = [self._results(one, embedder) for one, _ in asked]
+                packages = [package for _, package in asked]
+                rows = retrieve_together(packages, settings, embedder, outs, progress=advance)
+                for (one, _), own in zip(asked, rows, strict=True):
+                    found[one.name] += own
+        self.dates |= {r.timing.date for rows in found.values() for r in rows if r.timing.date}
+        return [found[one.name] for one in several]
+
+    def _results(self, threads: Threads, embedder: Embedder, *, cold: bool = False) -> Path:
+        out = self.sources.out / "results" / threads.name / slug(embedder.identity)
+        return out / ("cold" if cold else "warm")
 
     def loop(
         self, system: str, threads: Threads, *, prompt: str = ANSWER, writeback: bool = True

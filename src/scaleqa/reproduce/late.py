@@ -1,19 +1,19 @@
 """Our own method beside the paper's, its rivals and perfect boundaries, at the same budget."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scaleqa.evaluate import Row
-from scaleqa.figures.retrieval import against, in_context_by, retrieval
-from scaleqa.figures.shares import share
+from scaleqa.figures.retrieval import in_context_by
 from scaleqa.lengths import length
 from scaleqa.packages.resume import NAMED, UNNAMED
 from scaleqa.pages.drawings import PALETTE, Bar, bars
-from scaleqa.pages.forms import count, signed, text
+from scaleqa.pages.forms import text
 from scaleqa.pages.page import Page
-from scaleqa.pages.table import Column, Table, interval
-from scaleqa.reproduce.lab import Lab, Mix, Threads
+from scaleqa.pages.table import Column, Table
+from scaleqa.report.retrieval import WHAT_ABSENT
+from scaleqa.reproduce.lab import Lab, Threads
 from scaleqa.reproduce.reproduction import (
     INTERVAL,
     SYSTEM,
@@ -22,67 +22,115 @@ from scaleqa.reproduce.reproduction import (
     notes,
     page,
 )
+from scaleqa.reproduce.splits import (
+    ABSENCE,
+    DIFFERENCE,
+    HELD_OUT,
+    SHARES,
+    SPLITS,
+    absences,
+    difference,
+    of_split,
+    shares,
+)
+from scaleqa.reproduce.tracks import (
+    ABSENT,
+    ASIDES,
+    BRAIDED,
+    OTHER_ABSENT,
+    OTHER_WORDS,
+    RESUMED,
+    WRITTEN,
+    Measured,
+    Track,
+    available,
+    measure,
+    together,
+)
 from scaleqa.specs import Spec
 from scaleqa.systems import find_system, with_budget
 from scaleqa.systems.tsim import PARTS
 
 OURS = "tsim"
-BRAID: Mix = "braid"
-# Tokens for block-mixed threads and for braided ones.
-BUDGETS: dict[Mix, int] = {"blocks": 500, BRAID: 750}
-# Tokens for topics that resume: two dialogues have to fit.
-RESUMED = 750
+# Tokens of the context; two dialogues have to fit where topics resume.
+BUDGET = 500
+BUDGETS = {BRAIDED: 750, RESUMED: 750}
 # The part of our method that follows a topic to where it resumes.
 REENTRY = "reentry"
 # Beyond this length, systems that are slow to read a thread are left out.
 LONG = 200_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Tracks of one length that have the same threads, and the systems on them.
+
+    Attributes:
+        target: The length.
+        tracks: The tracks.
+        systems: The systems at their budget, ours first.
+        parts: The parts of our method that are left out, each in turn.
+    """
+
+    target: int
+    tracks: tuple[Track, ...]
+    systems: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> dict[str, Sequence[str]]:
+        """The systems for each track, ours without each part included."""
+        every = (*self.systems, *(self.without(part) for part in self.parts))
+        return dict.fromkeys((track.name for track in self.tracks), every)
+
+    def without(self, part: str) -> str:
+        """Returns our system without a part."""
+        return f"{self.systems[0]},off={part}"
+
+
 def late(lab: Lab, table: Reproduction) -> Page:
-    """Systems at the same budget by setting; our method less each of its parts; sequels."""
-    settings: list[tuple[int, Mix]] = [(target, "blocks") for target in table.targets]
-    settings.append((min(table.targets), BRAID))
-    parts_run = len(_parts("blocks")) + len(_parts(BRAID))
-    resuming = resuming_specs(table) if lab.sources.sequels else []
-    lab.expect(len(settings) * len(table.systems) + parts_run + len(resuming))
+    """Systems at the same budget by setting; our method less each of its parts; tracks."""
+    settings = _settings(lab, table)
+    lab.expect(sum(len(together(one.tracks, one.runs)) for one in settings))
     rows: list[Mapping[str, Any]] = []
     parts: list[Mapping[str, Any]] = []
-    drawn: list[Bar] = []
-    used = []
-    for target, mix in settings:
-        threads = lab.threads(target, mix=mix)
-        used.append(threads)
-        where = f"{length(target)}{', braided' if mix == BRAID else ''}"
-        found = {spec: lab.retrieve(spec, threads) for spec in _specs(table, target, BUDGETS[mix])}
-        ours = next(iter(found.values()))
-        for spec, one in found.items():
-            rows.append({"where": where, "system": spec, **_row(one, ours)})
-            drawn.append(_bar(BRAID if mix == BRAID else length(target), spec, one))
-        if target == min(table.targets):
-            for part in _parts(mix):
-                less = lab.retrieve(f"{OURS}:budget={BUDGETS[mix]},off={part}", threads)
-                parts.append({"where": where, "off": part, **_row(less, ours)})
+    absent: list[Mapping[str, Any]] = []
+    resuming: list[Mapping[str, Any]] = []
+    drawn: list[Bar | None] = []
+    used: list[Threads] = []
+    for setting in settings:
+        for one in measure(lab, setting.target, setting.tracks, setting.runs):
+            used.append(one.threads)
+            found = _rows(one, setting, setting.systems)
+            if one.track.absent:
+                absent += found
+                continue
+            (resuming if one.track == RESUMED else rows).extend(found)
+            drawn += [_bar(_where(one, short=True), spec, one.rows[spec])
+                      for spec in setting.systems]  # fmt: skip
+            off = {setting.without(part): part for part in setting.parts}
+            parts += [{**row, "off": off[row["system"]]} for row in _rows(one, setting, off)]
+    without = Column(key="off", head="without", form=text)
+    named = tuple(Column(key=kind, head=kind) for kind in KINDS.values())
     tables = [
         Table(columns=(SYSTEM, WHERE, *COLUMNS), rows=tuple(rows)),
+        Table(title="Without one part", columns=(without, WHERE, *COLUMNS), rows=tuple(parts)),
         Table(
-            title="Without one part",
-            columns=(Column(key="off", head="without", form=text), WHERE, *COLUMNS),
-            rows=tuple(parts),
-        ),
+            title="Matters that never came up",
+            columns=(SYSTEM, WHERE, *ABSENCE, *COLUMNS),
+            rows=tuple(absent),
+        ).filled(),
     ]
     if resuming:
-        asked, more, threads = resumed(lab, table, resuming)
-        tables.append(asked)
-        drawn += more
-        used.append(threads)
+        columns = (SYSTEM, WHERE, *named, *COLUMNS)
+        tables.append(Table(title="Topics that resume", columns=columns, rows=tuple(resuming)))
     return page(
         lab,
         table,
         about=(
             table.about,
-            "In context: the context holds every evidence turn. Constants were chosen on split s1 "
-            "of the records (docs/method.md names the exceptions). The difference is ours less the "
-            "system's, paired by question.",
+            f"In context: the context holds every evidence turn. {SPLITS} The difference is ours "
+            f"less the system's, paired by question of {HELD_OUT}. {WHAT_ABSENT}",
             described(lab, used),
         ),
         tables=tables,
@@ -93,23 +141,16 @@ def late(lab: Lab, table: Reproduction) -> Page:
             *([RESUMING] if resuming else []),
         ),
         drawing=bars(
-            drawn, title=table.title, description="All evidence in context, Wilson intervals."
+            [bar for bar in drawn if bar],
+            title=table.title,
+            description=f"All evidence in context, split {HELD_OUT}, Wilson intervals.",
         ),
         used=used,
     )
 
 
 WHERE = Column(key="where", head="threads", form=text)
-COLUMNS = (
-    Column(key="in_context", head="in context"),
-    interval("interval"),
-    Column(key="s1", head="s1"),
-    Column(key="s2", head="s2"),
-    Column(key="context_tokens", head="context tokens", form=count),
-    Column(key="difference", head="ours less this", form=signed),
-    interval("difference_interval"),
-    Column(key="mcnemar_p", head="McNemar p", form=lambda value: f"{value:.1g}"),
-)
+COLUMNS = (*SHARES, *DIFFERENCE)
 KINDS = {NAMED: "named", UNNAMED: "unnamed"}
 RESUMING = (
     "Topics that resume: of threads with sequels (docs/benchmark.md), the questions that have one. "
@@ -118,47 +159,43 @@ RESUMING = (
 )
 
 
-def _parts(mix: Mix) -> list[str]:
+def _settings(lab: Lab, table: Reproduction) -> list[Setting]:
+    """What is measured: all lengths as written, and the other tracks at the shortest."""
+    shortest = min(table.targets)
+    settings = []
+    for target in table.targets:
+        words = (OTHER_WORDS,) if target == shortest else ()
+        settings.append(_setting(lab, table, target, WRITTEN, *words, parts=target == shortest))
+    for tracks, parts in (
+        ((ASIDES,), True),
+        ((BRAIDED,), True),
+        ((ABSENT, OTHER_ABSENT), False),
+        ((RESUMED,), False),
+    ):
+        if available(lab.sources, *tracks):
+            settings.append(_setting(lab, table, shortest, *tracks, parts=parts))
+    return settings
+
+
+def _setting(lab: Lab, table: Reproduction, target: int, *tracks: Track, parts: bool) -> Setting:
+    first, *_ = tracks
+    budget = BUDGETS.get(first, BUDGET)
+    systems = [f"{OURS}:budget={budget}"]
+    if first == RESUMED:
+        systems.append(f"{systems[0]},off={REENTRY}")
+    systems += _specs(table, target, budget)
+    return Setting(
+        target=target,
+        tracks=tuple(available(lab.sources, *tracks)),
+        systems=tuple(dict.fromkeys(systems)),
+        parts=tuple(_parts(first)) if parts else (),
+    )
+
+
+def _parts(track: Track) -> list[str]:
     """The parts that play a part: gaps do in plain streams alone, links in mixed ones alone."""
-    idle = ("boundaries", "speakers") if mix == BRAID else ("links",)
+    idle = ("boundaries", "speakers") if track == BRAIDED else ("links",)
     return [part for part in PARTS if part not in idle]
-
-
-def resuming_specs(table: Reproduction) -> list[str]:
-    """The systems for topics that resume: ours, ours without the part for it, the table's."""
-    ours = f"{OURS}:budget={RESUMED}"
-    rest = _specs(table, min(table.targets), RESUMED)
-    return [*dict.fromkeys((ours, f"{ours},off={REENTRY}", *rest))]
-
-
-def resumed(lab: Lab, table: Reproduction, specs: list[str]) -> tuple[Table, list[Bar], Threads]:
-    """Measures systems on the questions that have a sequel."""
-    threads = _with_sequel(lab.threads(min(table.targets), sequels=True))
-    where = f"{length(threads.target)}, resumed"
-    found = {spec: lab.retrieve(spec, threads) for spec in specs}
-    ours = found[specs[0]]
-    rows = [
-        {"where": where, "system": spec, **_row(one, ours), **_shares(one, _kind)}
-        for spec, one in found.items()
-    ]
-    named = tuple(Column(key=kind, head=kind) for kind in KINDS.values())
-    every, *others = COLUMNS
-    columns = (SYSTEM, WHERE, *named, replace(every, head="all"), *others)
-    drawn = [_bar("resumed", spec, one) for spec, one in found.items()]
-    return Table(title="Topics that resume", columns=columns, rows=tuple(rows)), drawn, threads
-
-
-def _with_sequel(threads: Threads) -> Threads:
-    """The same threads with the questions that have a sequel."""
-    packages = (
-        replace(package, questions=tuple(q for q in package.questions if q.stress[-1] in KINDS))
-        for package in threads.packages
-    )
-    return replace(
-        threads,
-        name=f"{threads.name}-asked",
-        packages=tuple(package for package in packages if package.questions),
-    )
 
 
 def _specs(table: Reproduction, target: int, budget: int) -> Iterator[str]:
@@ -170,20 +207,25 @@ def _specs(table: Reproduction, target: int, budget: int) -> Iterator[str]:
         yield system if spec.options else with_budget(system, budget)
 
 
-def _row(one: Sequence[Row], ours: Sequence[Row]) -> dict[str, Any]:
-    figures = retrieval(one)
-    row: dict[str, Any] = {
-        "in_context": figures.in_context.value,
-        "interval": figures.in_context.interval,
-        "context_tokens": figures.context_tokens,
-        **_shares(one, lambda question: question.split),
-    }
-    if one is not ours:
-        compared = against(ours, one)
-        row["difference"] = compared.difference.difference
-        row["difference_interval"] = compared.difference.interval
-        row["mcnemar_p"] = compared.mcnemar_p
-    return row
+def _rows(one: Measured, setting: Setting, systems: Iterable[str]) -> list[dict[str, Any]]:
+    """The figures of systems on a track, beside ours."""
+    ours = one.rows[setting.systems[0]]
+    rows = []
+    for system in systems:
+        own = one.rows[system]
+        row = {"where": _where(one), "system": system, **shares(own), **difference(own, ours)}
+        row |= absences(own) if one.track.absent else {}
+        row |= _shares(own, _kind) if one.track == RESUMED else {}
+        rows.append(row)
+    return rows
+
+
+def _where(one: Measured, *, short: bool = False) -> str:
+    """Names length and track; for a drawing, the track alone where it is not as written."""
+    target = length(one.threads.target)
+    if one.track == WRITTEN:
+        return target
+    return one.track.name if short else f"{target}, {one.track.name}"
 
 
 def _shares(rows: Sequence[Row], part: Callable[[Row], str | None]) -> dict[str, float]:
@@ -196,15 +238,18 @@ def _kind(row: Row) -> str:
     return KINDS[row.stress[-1]]
 
 
-def _bar(where: str, spec: str, rows: Sequence[Row]) -> Bar:
+def _bar(where: str, spec: str, rows: Sequence[Row]) -> Bar | None:
     """Names a bar as shortly as a picture can: budgets are in the table."""
     parsed = Spec.parse(spec)
     off = parsed.options.get("off")
-    found = share(row.hit for row in rows)
+    held = of_split(rows, HELD_OUT)
+    if held is None:
+        return None
+    low, high = held.in_context.interval
     return Bar(
         label=f"{where} · {f'off={off}' if off else parsed.name}",
-        value=found.value,
-        low=found.interval.low,
-        high=found.interval.high,
+        value=held.in_context.value,
+        low=low,
+        high=high,
         colour=PALETTE[0] if parsed.name == OURS and not off else PALETTE[1],
     )

@@ -8,7 +8,7 @@ from scaleqa import paper
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Row
 from scaleqa.lengths import length
-from scaleqa.packages import subset
+from scaleqa.packages import BuildSettings, subset
 from scaleqa.pages.drawings import Bar, bars
 from scaleqa.pages.forms import count, fine, text
 from scaleqa.pages.page import Page
@@ -112,7 +112,7 @@ def _parts(lab: Lab, target: int) -> tuple[Threads, Threads]:
     rest = [record for record in lab.sources.records if record.id not in known]
     second = subset(rest, total - len(first), SEED)
     name = f"{length(target)}-prompts-{total}"
-    threads = lab.build(name, target, [*first, *second])
+    threads = lab.build(name, [*first, *second], BuildSettings(target=target))
     return (
         _only(threads, "choosing", known),
         _only(threads, "asked", {record.id for record in second}),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from scaleqa import __version__, paper
 from scaleqa.figures.groups import Setting
 from scaleqa.lengths import length
+from scaleqa.packages import AS_WRITTEN, track_of
 from scaleqa.pages.forms import text
 from scaleqa.pages.page import Block, Drawing, Facts, Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table
@@ -74,7 +75,7 @@ def described(lab: Lab, threads: Sequence[Threads]) -> str:
         many = "thread" if len(one.packages) == 1 else "threads"
         parts.append(
             f"{one.questions:,} questions about {len(one.packages)} {many} of "
-            f"{length(one.target)} tokens ({turns:,} turns)"
+            f"{length(one.target)} tokens ({turns:,} turns{_track(one)})"
         )
     said = "; ".join(parts) + "."
     if lab.sources.subset:
@@ -83,6 +84,12 @@ def described(lab: Lab, threads: Sequence[Threads]) -> str:
             "dialogues of records and more noise are in the threads than with all questions."
         )
     return said
+
+
+def _track(threads: Threads) -> str:
+    """Names the track of threads that are not as written."""
+    track = track_of(threads.packages[0].settings)
+    return "" if track in (None, AS_WRITTEN) else f"; {track}"
 
 
 def page(

@@ -1,0 +1,125 @@
+"""The tracks that pages compare systems on, and how systems are measured on them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scaleqa.evaluate import Row
+from scaleqa.packages import AS_WRITTEN, Mix, Words
+from scaleqa.packages.resume import NAMED, UNNAMED
+from scaleqa.reproduce.lab import Lab, Sources, Threads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """A track, and how its threads are built.
+
+    Attributes:
+        name: Its name, as it follows from the settings of its packages.
+        mix: How dialogues are mixed.
+        sequels: Whether topics resume; only questions about those that do are asked.
+        wording: The wording of the questions.
+        asides: Whether they are about asides.
+        absent: Whether every second dialogue is left out.
+    """
+
+    name: str
+    mix: Mix = "blocks"
+    sequels: bool = False
+    wording: Words = "own"
+    asides: bool = False
+    absent: bool = False
+
+    def available(self, sources: Sources) -> bool:
+        """Returns whether the sources have what the track asks about."""
+        return (
+            (bool(sources.sequels) or not self.sequels)
+            and (bool(sources.wordings) or self.wording == "own")
+            and (bool(sources.asides) or not self.asides)
+        )
+
+    def threads(self, lab: Lab, target: int) -> Threads:
+        """Builds the threads of a length, or takes those that are there."""
+        built = lab.threads(
+            target,
+            mix=self.mix,
+            sequels=self.sequels,
+            wording=self.wording,
+            asides=self.asides,
+            absent=self.absent,
+        )
+        return with_sequel(built) if self.sequels else built
+
+
+WRITTEN = Track(name=AS_WRITTEN)
+OTHER_WORDS = Track(name="other words", wording="other")
+ASIDES = Track(name="asides", asides=True)
+ABSENT = Track(name="absent", absent=True)
+OTHER_ABSENT = Track(name="other words, absent", wording="other", absent=True)
+BRAIDED = Track(name="braided", mix="braid")
+RESUMED = Track(name="resumed", sequels=True)
+# Tracks of a group have the same threads, which a system ingests once.
+GROUPS = ((WRITTEN, OTHER_WORDS), (ASIDES,), (ABSENT, OTHER_ABSENT), (BRAIDED,), (RESUMED,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Systems on a track.
+
+    Attributes:
+        track: The track.
+        threads: What was asked.
+        rows: The rows of each system.
+    """
+
+    track: Track
+    threads: Threads
+    rows: Mapping[str, Sequence[Row]]
+
+
+def available(sources: Sources, *tracks: Track) -> list[Track]:
+    """Returns those of the tracks that the sources have questions for."""
+    return [track for track in tracks if track.available(sources)]
+
+
+def measure(
+    lab: Lab, target: int, group: Sequence[Track], systems: Mapping[str, Sequence[str]]
+) -> list[Measured]:
+    """Measures systems on tracks that have the same threads.
+
+    Args:
+        lab: Builds, runs and keeps.
+        target: The length of the threads.
+        group: The tracks.
+        systems: The systems for each track, by its name.
+    """
+    threads = {track.name: track.threads(lab, target) for track in group}
+    rows: dict[str, dict[str, Sequence[Row]]] = {track.name: {} for track in group}
+    for system in together(group, systems):
+        names = [track.name for track in group if system in systems[track.name]]
+        found = lab.retrieve_together(system, [threads[name] for name in names])
+        for name, own in zip(names, found, strict=True):
+            rows[name][system] = own
+    return [
+        Measured(track=track, threads=threads[track.name], rows=rows[track.name]) for track in group
+    ]
+
+
+def together(group: Sequence[Track], systems: Mapping[str, Sequence[str]]) -> list[str]:
+    """Returns the systems that are run for any of the tracks, each once."""
+    return [*dict.fromkeys(system for track in group for system in systems[track.name])]
+
+
+def with_sequel(threads: Threads) -> Threads:
+    """Returns the same threads with the questions that have a sequel."""
+    packages = (
+        replace(
+            package,
+            questions=tuple(q for q in package.questions if q.stress[-1] in (NAMED, UNNAMED)),
+        )
+        for package in threads.packages
+    )
+    return replace(
+        threads,
+        name=f"{threads.name}-asked",
+        packages=tuple(package for package in packages if package.questions),
+    )
