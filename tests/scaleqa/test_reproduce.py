@@ -376,40 +376,31 @@ def test_packages_with_other_threads_do_not_share_a_run(all_tracks, tiny_embedde
     assert not any(out.exists() for out in outs)
 
 
-def test_results_show_every_system_on_every_track(all_tracks, few):
+def test_results_show_every_system_on_the_compared_tracks(all_tracks, few):
     systems = ("tsim:budget=500", "packed_turns:budget=500", "perfect_episodes:budget=500",
                "oracle", "zero_shot")  # fmt: skip
     page, text, figure = made(all_tracks, "results", systems=systems)
     overview, by_budget, *details = page.tables
-    heads = [column.head for column in overview.columns]
-    assert [head for head in heads if ":" not in head] == [
-        "system", *(name for name in TRACKS if "absent" not in name)
-    ]  # fmt: skip
+    names = [track.name for track in results.COMPARED]
+    assert names == ["as written", "other words", "asides"]
+    assert [column.head for column in overview.columns] == ["system", *names]
     assert [row["system"] for row in overview.rows] == [*systems]
     lab = Lab(all_tracks)
-    for group in tracks.GROUPS:
-        for track in group:
-            threads = track.threads(lab, 2500)
-            for row in overview.rows:
-                rows = lab.retrieve(row["system"], threads)
-                held = [one for one in rows if one.split == "s2" and one.present]
-                if track.absent:
-                    quiet = [one.silent for one in rows if one.split == "s2" and not one.present]
-                    assert row[f"{track.name} silent"] == sum(quiet) / len(quiet)
-                else:
-                    assert row[f"{track.name} in_context"] == mean(one.hit for one in held)
-                    other = [one for one in rows if one.split == "s1"]
-                    assert row[f"{track.name} s1"] == mean(one.hit for one in other)
-                    used = mean(one.context_tokens for one in held)
-                    assert row[f"{track.name} context_tokens"] == pytest.approx(used)
-    assert overview.rows[-1]["absent silent"] == 1
-    assert [table.title.partition(" (")[0].lower() for table in details[: len(TRACKS)]] == TRACKS
+    for track in results.COMPARED:
+        threads = track.threads(lab, 2500)
+        for row in overview.rows:
+            rows = lab.retrieve(row["system"], threads)
+            held = [one for one in rows if one.split == "s2"]
+            assert row[f"{track.name} in_context"] == mean(one.hit for one in held)
+            other = [one for one in rows if one.split == "s1"]
+            assert row[f"{track.name} s1"] == mean(one.hit for one in other)
+            used = mean(one.context_tokens for one in held)
+            assert row[f"{track.name} context_tokens"] == pytest.approx(used)
+    assert [table.title.partition(" (")[0].lower() for table in details[:3]] == names
     assert {"## As written in detail, both splits", "### Retrieval"} <= {*text.splitlines()}
     assert "asides · packed_turns" in figure
     keys = [(row["track"], row["budget"]) for row in by_budget.rows]
-    assert keys == [
-        (name, budget) for name in TRACKS if "absent" not in name for budget in results.BUDGETS
-    ]
+    assert keys == [(name, budget) for name in names for budget in results.BUDGETS]
 
 
 def mean(values):
@@ -438,7 +429,7 @@ def test_ratios_are_ours_over_nearest_turns_and_perfect_cuts_at_a_budget(all_tra
 def test_results_leave_out_tracks_without_questions_and_take_one_length(sources):
     page, _, _ = made(sources, "results", systems=("standard_rag", "oracle"))
     named = {column.head.partition(":")[0] for column in page.tables[0].columns}
-    assert named == {"system", "as written", "absent", "braided"}
+    assert named == {"system", "as written"}
     with pytest.raises(DataError, match="results is about one length"):
         made(sources, "results", targets=(2000, 2500))
 

@@ -9,7 +9,7 @@ from scaleqa.pages.drawings import PALETTE, Bar, Line, Point, bars, lines
 from scaleqa.pages.forms import count, fine, text
 from scaleqa.pages.page import Page, Section
 from scaleqa.pages.table import Column, Table
-from scaleqa.report.retrieval import WHAT_ABSENT, retrieval_blocks
+from scaleqa.report.retrieval import retrieval_blocks
 from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.reproduction import (
     INTERVAL,
@@ -20,13 +20,11 @@ from scaleqa.reproduce.reproduction import (
     page,
 )
 from scaleqa.reproduce.splits import (
-    ABSENCE,
     DIFFERENCE,
     FITTED,
     HELD_OUT,
     SHARES,
     SPLITS,
-    absences,
     difference,
     of_split,
     shares,
@@ -63,11 +61,7 @@ def results(lab: Lab, table: Reproduction) -> Page:
     (target,) = table.targets
     compared = [[track for track in group if track in COMPARED] for group in GROUPS]
     groups = [own for group in compared if (own := available(lab.sources, *group))]
-    systems = {
-        track.name: (*table.systems, *_curves(table))
-        for group in groups
-        for track in group
-    }
+    systems = {track.name: (*table.systems, *_curves(table)) for group in groups for track in group}
     lab.expect(sum(len(together(group, systems)) for group in groups))
     found = [one for group in groups for one in measure(lab, target, group, systems)]
     by_budget = _by_budget(found, table)
@@ -78,7 +72,7 @@ def results(lab: Lab, table: Reproduction) -> Page:
         about=(
             table.about,
             "In context: the context holds every evidence turn, whole. Tokens are means of what is "
-            f"in the context. {SPLITS} {WHAT_ABSENT}",
+            f"in the context. {SPLITS}",
             described(lab, [one.threads for one in found]),
         ),
         tables=[
@@ -141,8 +135,7 @@ def _overview(found: Sequence[Measured], table: Reproduction) -> Table:
 
 
 def _figures(one: Measured, system: str) -> dict[str, Any]:
-    rows = one.rows[system]
-    return absences(rows) if one.track.absent else shares(rows)
+    return shares(one.rows[system])
 
 
 def _columns(track: Track) -> list[Column]:
@@ -152,14 +145,8 @@ def _columns(track: Track) -> list[Column]:
     def small(key: str, form: Any = None) -> Column:
         return Column(key=f"{name} {key}", head=key, **({"form": form} if form else {}))
 
-    if not track.absent:
-        below = (small(FITTED), small("context_tokens", count))
-        return [Column(key=f"{name} in_context", head=name, below=below)]
-    heads = {"silent": "silent", "auroc": "AUROC", "error": "calibration error"}
-    return [
-        Column(key=f"{name} {key}", head=f"{name}: {head}", below=(small(f"{key} {FITTED}"),))
-        for key, head in heads.items()
-    ]
+    below = (small(FITTED), small("context_tokens", count))
+    return [Column(key=f"{name} in_context", head=name, below=below)]
 
 
 def _detail(one: Measured, table: Reproduction) -> Table:
@@ -168,12 +155,11 @@ def _detail(one: Measured, table: Reproduction) -> Table:
     rows = []
     for system in table.systems:
         own = one.rows[system]
-        row = {"system": system, **shares(own), **difference(own, first)}
-        rows.append(row | (absences(own) if one.track.absent else {}))
+        rows.append({"system": system, **shares(own), **difference(own, first)})
     held = of_split(first, HELD_OUT)
     asked = f" ({held.questions:,} questions of {HELD_OUT})" if held else ""
     title = f"{one.track.name.capitalize()}{asked}"
-    columns = (SYSTEM, *SHARES, *(ABSENCE if one.track.absent else ()), *DIFFERENCE)
+    columns = (SYSTEM, *SHARES, *DIFFERENCE)
     return Table(title=title, columns=columns, rows=tuple(rows)).filled()
 
 
@@ -182,7 +168,7 @@ def _by_budget(found: Sequence[Measured], table: Reproduction) -> Table:
     names = [*dict.fromkeys(Spec.parse(system).name for system in _curves(table))]
     rows = []
     for one in found:
-        for budget in () if one.track.absent or not names else BUDGETS:
+        for budget in BUDGETS if names else ():
             row: dict[str, Any] = {"track": one.track.name, "budget": budget}
             figures = {name: shares(one.rows[_at(name, budget)]) for name in names}
             for name, own in figures.items():

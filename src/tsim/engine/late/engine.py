@@ -20,7 +20,7 @@ from tsim import tokens
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import ask, resume
-from tsim.engine.late.scoring import Scores, observe, score, value
+from tsim.engine.late.scoring import Scores, observe, score, value, with_words
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import HEADING, ReentrySettings, SpanSettings, Values, gather, pack
@@ -133,7 +133,7 @@ class LateEngine(Numbered):
         asked = ask(span, self.index, query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
         scores = score(settings.fitted, observe(self.index, asked, query.text))
-        worth = value(span, self.index, asked, scores)
+        worth = with_words(span, self.index, asked, value(span, self.index, asked, scores))
         budget = tokens.words_within(query.budget or span.budget)
         chosen = self._too_long(scores, budget) or self.choose(worth, budget)
         found = explain(
@@ -282,7 +282,7 @@ class LateEngine(Numbered):
     def choose(self, worth: Values, budget: int) -> list[int]:
         """Returns the places of the turns chosen for a budget in words."""
         settings, words = self.settings.span, self.index.lengths
-        best_turn = int(worth.argmax())
+        best_turn = int(worth.astype(np.float32).argmax())  # as `pack` compares them
         if words[best_turn] + HEADING > budget:
             return [best_turn]  # too long even alone: the caller truncates it
         return pack(

@@ -33,6 +33,10 @@ from tsim.rank.fitted import (
 
 # Words that a turn costs in a context besides its own line: a heading, if it is alone.
 OVERHEAD = 1.0
+# Share of the question's word weight in the best place of the thread from which words begin to tell
+# where to look, and from which they alone do. A word that occurs once counts half. Of reworded
+# questions 95 % are below .2, of questions with names 95 % are above .25 (s1).
+UNTOLD, TOLD = 0.25, 0.4
 # Words by which the probability of a conversation is divided in interleaved stretches.
 CONVERSATION_WORDS = 30.0
 
@@ -174,6 +178,22 @@ def value(span: SpanSettings, index: ThreadIndex, asked: Asked, scores: Scores) 
         worth[interleaved] = scale * (follow(span, index, asked) / long)[interleaved]
     alone: Values = scores.turns / (index.lengths + OVERHEAD)
     return np.maximum(worth, alone)
+
+
+def with_words(span: SpanSettings, index: ThreadIndex, asked: Asked, worth: Values) -> Values:
+    """Mixes the values with those of turns that share the question's words.
+
+    If a place of the thread contains most of the question's words, the words tell where to look,
+    and turns are valued by their combined score and by what they inherit (`following.py`). The
+    fitted weights cannot decide this: the questions of our asides share no words with them.
+    """
+    told = float(np.clip((asked.covered - UNTOLD) / (TOLD - UNTOLD), 0, 1))
+    if not told:
+        return worth
+    shared = follow(span, index, asked) / np.maximum(1.0, index.lengths / span.long_turn_words)
+    mixed: Values = (1 - told) * worth / max(float(worth.max()), TINY)
+    mixed += told * shared / max(float(shared.max()), TINY)
+    return mixed
 
 
 def presence(scores: Scores) -> float:
