@@ -448,10 +448,6 @@ def test_a_braided_thread_is_searched_alike_whatever_way_the_turns_came(braid):
     assert search(230) == search(37)
 
 
-@pytest.mark.xfail(
-    reason="with the fitted weights, less than half of what is shown is of the conversation that "
-    "was asked about; in short threads the gate leaves most of the budget to single turns"
-)
 def test_a_braided_thread_gives_each_conversation_its_own(braid):
     """The engine follows links where streams are mixed."""
     search, owner = braid

@@ -100,8 +100,8 @@ class FittedSettings:
         passing: Weights of the features of questions, and the bias of the gate.
         presence: Weights of the features of questions in a thread, and the bias.
         relevance: The weight of a hit's mass, and the bias.
-        min_relevance: By default, a search returns nothing if the relevances of its hits add up to
-            less than this.
+        min_relevance: By default, a search returns nothing if presence is below this. 1 % of the
+            answered questions have hits whose relevances add up to less, so fewer are lost.
         extension: Share of a run's value that the turns around it inherit.
         reentry: Value of a turn where the best topic resumes, relative to the best run.
     """

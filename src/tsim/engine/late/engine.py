@@ -20,7 +20,7 @@ from tsim import tokens
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import ask, resume
-from tsim.engine.late.scoring import Scores, observe, score, value, with_words
+from tsim.engine.late.scoring import Scores, observe, presence, score, value, with_words
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import HEADING, ReentrySettings, SpanSettings, Values, gather, pack
@@ -145,9 +145,8 @@ class LateEngine(Numbered):
             ids=self._turn_ids,
             episodes=self._turn_episodes,
         )
-        # Hits do not overlap: their relevances add up to the probability that one holds the answer.
-        total = sum(one.score for one in found)
-        if query.least is None and total < settings.fitted.min_relevance:
+        # Not the relevances of the hits, which add up to less if the budget is small.
+        if query.least is None and presence(scores) < settings.fitted.min_relevance:
             return []
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
