@@ -1,6 +1,7 @@
 """The weights that ship are those that the fit gives."""
 
 import json
+import os
 from importlib import resources
 
 import pytest
@@ -25,6 +26,9 @@ def numbers(content, path=()):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    not os.environ.get("TSIM_REFIT"), reason="takes some minutes; run with TSIM_REFIT=1"
+)
 def test_a_fit_gives_the_weights_that_ship(minilm):
     """Takes some minutes; vectors come from the cache if the same texts were embedded before."""
     shipped = (resources.files("tsim.fitted") / f"{MODEL}.json").read_bytes()
