@@ -22,7 +22,6 @@ from tsim.engine.late.scoring import (
     Observed,
     masses,
     observe,
-    question_in_thread,
     score,
     value,
 )
@@ -140,7 +139,7 @@ class FittingThread:
             asked,
             lambda places: [self._turns[place].text for place in places],
         )
-        return asked, observe(index, asked, text)
+        return asked, observe(index, asked)
 
     def example(self, case: Case) -> Example:
         """Observes a question whose evidence is known."""
@@ -189,7 +188,7 @@ class FittingThread:
         spans = gather(chosen, settings.span.max_skipped_turns)
         return Hits(
             case=case,
-            question=question_in_thread(scores),
+            question=scores.question,
             spans=[frozenset(span) for span in spans],
             masses=masses(scores, worth, spans),
         )

@@ -136,7 +136,7 @@ class Thread:
                 f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
             )
         most = self._preset.settings.budget if budget is None else budget
-        asked = replace(self._asked(query, k, most), least=min_relevance)
+        asked = self._asked(query, k, most, min_relevance)
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             turns = {
@@ -268,11 +268,17 @@ class Thread:
             since=lambda turn: (found for _, found in reader.all_turns(self.name, turn)),
         )
 
-    def _asked(self, query: str, count: int | None = None, budget: int | None = None) -> Query:
+    def _asked(
+        self,
+        query: str,
+        count: int | None = None,
+        budget: int | None = None,
+        least: float | None = None,
+    ) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
         vector = self._embedder.embed_query(query)
-        return Query(text=query, vector=vector, count=count, budget=budget)
+        return Query(text=query, vector=vector, count=count, budget=budget, least=least)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         vectors = self._embedder.embed([turn.text for turn in turns])

@@ -95,7 +95,7 @@ def test_the_engine_computes_the_formulas(stream, asks, words, rng):
     shares = [max(0.0, float(r) / asked.best) for r in asked.relevant]
 
     # Features, probabilities.
-    seen = observe(index, asked, question)
+    seen = observe(index, asked)
     scores = score(fitted, seen)
     cosines = [slow.dot(vector, asked_vector) for vector in vectors]
     run_vectors = {

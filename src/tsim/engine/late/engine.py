@@ -10,7 +10,7 @@ it the value of each turn (`scoring.py`), packs the most valuable turns and expl
 was chosen (`explaining.py`).
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ from tsim import tokens
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import ask, resume
-from tsim.engine.late.scoring import Scores, observe, presence, score, value, with_words
+from tsim.engine.late.scoring import Scores, observe, score, value, with_words
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import HEADING, ReentrySettings, SpanSettings, Values, gather, pack
@@ -132,7 +132,10 @@ class LateEngine(Numbered):
 
         asked = ask(span, self.index, query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
-        scores = score(settings.fitted, observe(self.index, asked, query.text))
+        scores = score(settings.fitted, observe(self.index, asked))
+        # Not the relevances of the hits, which add up to less if the budget is small.
+        if query.least is None and scores.presence < settings.fitted.min_relevance:
+            return []
         worth = with_words(span, self.index, asked, value(span, self.index, asked, scores))
         budget = tokens.words_within(query.budget or span.budget)
         chosen = self._too_long(scores, budget) or self.choose(worth, budget)
@@ -145,9 +148,6 @@ class LateEngine(Numbered):
             ids=self._turn_ids,
             episodes=self._turn_episodes,
         )
-        # Not the relevances of the hits, which add up to less if the budget is small.
-        if query.least is None and presence(scores) < settings.fitted.min_relevance:
-            return []
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
 
@@ -213,10 +213,9 @@ class LateEngine(Numbered):
             # Runs are closed as texts are read, since only recent texts are kept.
             if fresh.unread % CHUNK == 0 or fresh.unread == len(ids):
                 wanted.update(_keyed(fresh, ids))
-        stored = {
-            (self._turn_ids[first], self._turn_ids[end - 1]) for first, end in self.index.runs
-        }
-        intact = {key for key in stored if not any(key[0] <= turn <= key[1] for turn in gone)}
+        stored = {_key(run, self._turn_ids) for run in self.index.runs}
+        cut = sorted(gone)
+        intact = {key for key in stored if bisect_left(cut, key[0]) == bisect_right(cut, key[1])}
         removed = sorted(stored - (intact & wanted.keys()))
         new = sorted(wanted.keys() - intact)
         return removed, _rows(new, host.embed([wanted[key] for key in new]))
@@ -258,8 +257,7 @@ class LateEngine(Numbered):
             return []
         vectors = host.embed([self.index.text(run) for run in runs])
         self.index.add_runs(runs, vectors)
-        keys = [(self._turn_ids[first], self._turn_ids[end - 1]) for first, end in runs]
-        return _rows(keys, vectors)
+        return _rows([_key(run, self._turn_ids) for run in runs], vectors)
 
     def _add_means(self, runs: Sequence[Run]) -> None:
         self.index.add_runs(runs, [self.index.mean(run) for run in runs])
@@ -300,6 +298,11 @@ class LateEngine(Numbered):
         return frozenset((np.flatnonzero(np.diff(ids) > 1) + 1).tolist())
 
 
+def _key(run: Run, ids: Sequence[int]) -> tuple[int, int]:
+    """Returns the ids of a run's first and last turns."""
+    return ids[run[0]], ids[run[1] - 1]
+
+
 def _rows(keys: Sequence[tuple[int, int]], vectors: Vectors | Sequence[Vector]) -> list[SpanRow]:
     return [
         SpanRow(first=first, last=last, vector=vector)
@@ -308,6 +311,5 @@ def _rows(keys: Sequence[tuple[int, int]], vectors: Vectors | Sequence[Vector]) 
 
 
 def _keyed(index: ThreadIndex, ids: Sequence[int]) -> dict[tuple[int, int], str]:
-    """Returns the runs that have just closed: the ids of their first and last turns, and texts."""
-    runs: list[Run] = index.close_runs()
-    return {(ids[first], ids[end - 1]): index.text((first, end)) for first, end in runs}
+    """Returns the runs that have just closed: their keys and texts."""
+    return {_key(run, ids): index.text(run) for run in index.close_runs()}

@@ -8,7 +8,7 @@ import numpy as np
 
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked, Resumed
-from tsim.engine.late.scoring import Scores, masses, presence
+from tsim.engine.late.scoring import Scores, masses
 from tsim.engine.protocol import Found
 from tsim.index import Postings
 from tsim.rank import BESIDE, Values
@@ -49,10 +49,9 @@ def explain(
     links = [_raised(resumed, worth, span) for span in spans]
     shared = _shared(resumed, index.postings, links) if resumed else {}
     found = []
-    there = presence(scores)
     found_masses = masses(scores, worth, spans)
     for span, top, link, mass in zip(spans, tops, links, found_masses, strict=True):
-        score = relevance(scores.settings, there, mass)
+        score = relevance(scores.settings, scores.presence, mass)
         similar = float(asked.similar[top])
         first, last = span[0], span[-1] + 1
         words = _heaviest(index.postings, asked.weights, span)

@@ -51,6 +51,7 @@ class Asked:
         vector: The embedding of the question.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
+        words: The share of the words' weight that each turn contains.
         own: Cosine and words combined.
         relevant: The same, combined with the best window around each turn.
         best: The highest value of `relevant`.
@@ -63,6 +64,7 @@ class Asked:
     vector: Vector
     similar: Vector
     weights: dict[str, float]
+    words: Vector
     own: Vector
     relevant: Vector
     best: float
@@ -85,7 +87,8 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
     )
     nats = information(weights, postings)
     lexical = np.float32(settings.lexical_weight * nats**settings.information_power)
-    own = similar + lexical * postings.coverage(weights)
+    words = postings.coverage(weights)
+    own = similar + lexical * words
     near, covered = index.windows.scores(similar), postings.coverage(weights, width)
     relevant = relevance(settings, own, near + lexical * covered)
     if relevant.max() <= 0:  # no turn is relevant; shift the scores to keep their order
@@ -95,6 +98,7 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
         vector=query.vector,
         similar=similar,
         weights=weights,
+        words=words,
         own=own,
         relevant=relevant,
         best=top,

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from tsim.engine.late.following import follow
 from tsim.engine.late.index import RunTable, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
-from tsim.index import distinct
 from tsim.rank import SpanSettings, Values, spread
 from tsim.rank.fitted import (
     Asking,
@@ -74,6 +73,8 @@ class Scores:
         turn_logits: The logits of the turns.
         runs: P(run) of every run; 0 in interleaved stretches.
         turns: P(turn) of every turn.
+        question: The features of the presence of what was asked.
+        presence: Probability that the thread holds what was asked.
     """
 
     settings: FittedSettings
@@ -83,27 +84,28 @@ class Scores:
     turn_logits: Column
     runs: Column
     turns: Column
+    question: list[float]
+    presence: float
 
 
-def observe(index: ThreadIndex, asked: Asked, text: str) -> Observed:
+def observe(index: ThreadIndex, asked: Asked) -> Observed:
     """Computes the features of a question in a thread, which must not be empty."""
     table = index.run_table()
-    postings, similar = index.postings, asked.similar.astype(np.float64)
+    similar = asked.similar.astype(np.float64)
     cosines = np.concatenate(
         [
             index.run_vectors.scores(asked.vector),
             np.vecdot(table.open_vectors, asked.vector),
         ]
     ).astype(np.float64)
-    words = postings.run_coverage(asked.weights, table.begins, table.ends).astype(np.float64)
-    own = postings.coverage(asked.weights).astype(np.float64)
+    words = index.postings.run_coverage(asked.weights, table.begins, table.ends)
     share = np.clip(asked.relevant.astype(np.float64) / asked.best, 0, None)
     interleaved = index.stretches.interleaved()
     whole = ~(interleaved[table.begins] | interleaved[table.ends - 1])
     highest = similar.copy()
     np.maximum.at(highest, table.places, cosines[table.owners])
     asking = Asking(
-        length=float(np.log1p(len(distinct(text)))),
+        length=float(np.log1p(len(asked.weights))),
         covered=asked.covered,
         rarity=asked.rarity,
         run_cosine=max(float(highest.max()), asked.window_cosine),
@@ -121,7 +123,7 @@ def observe(index: ThreadIndex, asked: Asked, text: str) -> Observed:
             asking,
             cosine=cosines[whole],
             best_turn=_inside(similar, table)[whole],
-            words=words[whole],
+            words=words[whole].astype(np.float64),
             score=_inside(share, table)[whole],
             length=np.log(table.words[whole]),
             edges=[edge[whole] for edge in table.edges],
@@ -130,7 +132,7 @@ def observe(index: ThreadIndex, asked: Asked, text: str) -> Observed:
             asking,
             cosine=similar,
             run_cosine=highest,
-            words=own,
+            words=asked.words.astype(np.float64),
             user=index.users.astype(np.float64),
             asks=index.asks.astype(np.float64),
             length=np.log1p(index.lengths.astype(np.float64)),
@@ -145,6 +147,10 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     turn_logits = logits(settings.turn, observed.turns)
     runs = np.zeros(len(observed.whole))
     runs[observed.whole] = (1 - share) * softmax(run_logits)
+    turns = share * softmax(turn_logits)
+    highest = max(float(turns.max()), float(runs.max(initial=0.0)))
+    best_run = float(run_logits.max()) if len(run_logits) else 0.0
+    question = presence_features(observed.asking, highest, best_run)
     return Scores(
         settings=settings,
         observed=observed,
@@ -152,7 +158,9 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         run_logits=run_logits,
         turn_logits=turn_logits,
         runs=runs,
-        turns=share * softmax(turn_logits),
+        turns=turns,
+        question=question,
+        presence=probability(settings.presence, question),
     )
 
 
@@ -170,12 +178,10 @@ def value(span: SpanSettings, index: ThreadIndex, asked: Asked, scores: Scores) 
         resumes = np.zeros(len(index))
         np.maximum.at(resumes, table.places, _inside(again, table)[table.owners])
         worth = np.maximum(worth, settings.reentry * best * np.maximum(again, resumes))
-    interleaved = index.stretches.interleaved()
+    interleaved = scores.observed.interleaved
     if interleaved.any():
         scale = max(best, (1 - scores.passing) / CONVERSATION_WORDS)
-        # Additional words of a long turn use the budget without adding value.
-        long = np.maximum(1.0, index.lengths / span.long_turn_words)
-        worth[interleaved] = scale * (follow(span, index, asked) / long)[interleaved]
+        worth[interleaved] = scale * _followed(span, index, asked)[interleaved]
     alone: Values = scores.turns / (index.lengths + OVERHEAD)
     return np.maximum(worth, alone)
 
@@ -190,22 +196,10 @@ def with_words(span: SpanSettings, index: ThreadIndex, asked: Asked, worth: Valu
     told = float(np.clip((asked.covered - UNTOLD) / (TOLD - UNTOLD), 0, 1))
     if not told:
         return worth
-    shared = follow(span, index, asked) / np.maximum(1.0, index.lengths / span.long_turn_words)
+    shared = _followed(span, index, asked)
     mixed: Values = (1 - told) * worth / max(float(worth.max()), TINY)
     mixed += told * shared / max(float(shared.max()), TINY)
     return mixed
-
-
-def presence(scores: Scores) -> float:
-    """Returns the probability that the thread holds what was asked."""
-    return probability(scores.settings.presence, question_in_thread(scores))
-
-
-def question_in_thread(scores: Scores) -> list[float]:
-    """Returns the features of the presence of what was asked."""
-    highest = max(float(scores.turns.max()), float(scores.runs.max(initial=0.0)))
-    best_run = float(scores.run_logits.max()) if len(scores.run_logits) else 0.0
-    return presence_features(scores.observed.asking, highest, best_run)
 
 
 def masses(scores: Scores, worth: Values, spans: Sequence[Sequence[int]]) -> list[float]:
@@ -232,6 +226,14 @@ def masses(scores: Scores, worth: Values, spans: Sequence[Sequence[int]]) -> lis
         if scores.observed.interleaved[best]:
             out[number] = max(out[number], (1 - scores.passing) * float(worth[best]) / most)
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
+
+
+def _followed(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Values:
+    """Returns values by combined score and inheritance, those of long turns reduced.
+
+    Additional words of a long turn use the budget without adding value.
+    """
+    return follow(span, index, asked) / np.maximum(1.0, index.lengths / span.long_turn_words)
 
 
 def _peak(values: Column) -> float:
