@@ -1,10 +1,11 @@
-"""Records, noise, sequels, wordings and asides whose words depend on their numbers alone."""
+"""Records, noise, sequels, wordings, asides and lives whose words depend on their numbers alone."""
 
+import json
 from pathlib import Path
 
 from scaleqa.noise import Dialogue
 from scaleqa.packages import BuildSettings
-from scaleqa.records import LETTERS, SPLITS, Aside, Record, Sequel, Wording
+from scaleqa.records import LETTERS, SPLITS, Aside, Life, Record, Sequel, Wording
 from scaleqa.records.draw import letter
 
 WORDS = (
@@ -97,6 +98,42 @@ def aside(number: int = 1, *, split: str = "s1", **changes) -> Aside:
     return Aside.model_validate(fields | changes)
 
 
+def life(number: int = 1, *, split: str = "s1", kind: str = "friends") -> Life:
+    """A life of three sessions with a question of each domain; words depend on its number."""
+    name = f"{split}:Talk-{number:02d}"
+    speakers = ["Ada", "Bo"] if kind == "friends" else ["user", "model"]
+    birds = ("heron", "osprey", "plover", "pelican")
+
+    def turn(session: int, place: int) -> dict[str, str]:
+        words = [f"{birds[(place + n) % 4]}{number}x{session}x{place}" for n in range(4)]
+        return {"speaker": speakers[place % 2], "text": f"{' '.join(words)} {split} flew."}
+
+    questions = [
+        ("How many geese?", [[0, 0]], "plain"),
+        ("Which barn did they paint?", [[1, 3]], "other"),
+        ("Which boats sank?", [[0, 1], [2, 2]], "plain"),
+        ("Whose soup burnt?", [[1, 0], [2, 3]], "other"),
+    ]
+    fields = {
+        "id": name,
+        "split": split,
+        "kind": kind,
+        "speakers": speakers,
+        "sessions": [[turn(session, place) for place in range(4)] for session in range(3)],
+        "questions": [
+            {
+                "id": f"{name}-{n:02d}",
+                "question": question,
+                "answer": f"answer {n}",
+                "evidence": evidence,
+                "wording": wording,
+            }
+            for n, (question, evidence, wording) in enumerate(questions, 1)
+        ],
+    }
+    return Life.model_validate_json(json.dumps(fields))
+
+
 RECORDS = [make(n, split=split) for split in SPLITS for n in range(1, 31)]
 NOISE = [
     Dialogue(
@@ -113,5 +150,10 @@ def settings_of(target: int, **changes) -> BuildSettings:
 
 
 WORDINGS = [reword(record) for n, record in enumerate(RECORDS) if n % 3 == 0]
+TALK = [
+    life(number, split=split, kind=kind)
+    for split in SPLITS
+    for number, kind in ((1, "friends"), (2, "friends"), (3, "assistant"), (4, "assistant"))
+]
 ASIDES = [aside(n, split=split) for split in SPLITS for n in range(1, 21)]
 SEQUELS = [follow(record, named=n % 2 == 0) for n, record in enumerate(RECORDS) if n % 5 == 0]

@@ -51,6 +51,10 @@ def build(
     asides: Annotated[
         bool, typer.Option("--asides", help="Ask about facts told in passing instead of records.")
     ] = False,
+    talk: Annotated[
+        Literal["friends", "assistant"] | None,
+        typer.Option(help="Ask about everyday talk instead of records; friends need --target 0."),
+    ] = None,
     absent: Annotated[
         bool, typer.Option("--absent", help="Leave out every second dialogue, but ask about it.")
     ] = False,
@@ -75,6 +79,7 @@ def build(
         sequels=sequels,
         wording=wording,
         asides=asides,
+        talk=talk,
         absent=absent,
         records=str(records) if records else None,
         noise=str(noise) if noise else None,

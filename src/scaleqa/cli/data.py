@@ -13,7 +13,14 @@ from scaleqa.errors import DataError, InvalidError
 from scaleqa.pages.forms import text
 from scaleqa.pages.table import Column, Table, interval, listing
 from scaleqa.pages.terminal import print_tables
-from scaleqa.records import Record, shipped, shipped_asides, shipped_sequels, shipped_wordings
+from scaleqa.records import (
+    Record,
+    shipped,
+    shipped_asides,
+    shipped_sequels,
+    shipped_talk,
+    shipped_wordings,
+)
 from scaleqa.records.calibration import Calibration, calibrate, read_answers
 from scaleqa.records.card import card as write_card
 from scaleqa.records.card import report_json, stats
@@ -29,6 +36,7 @@ from scaleqa.records.readings import (
 )
 from scaleqa.records.release import release
 from scaleqa.records.sequels import shipped_readings
+from scaleqa.records.talk_readings import TalkJudged, judge_talk, shipped_talk_readings
 from scaleqa.records.track_card import TrackFacts
 from scaleqa.records.validate import Validation, validate
 from tsim.cli.shell import AsJson, failed, print_json
@@ -62,7 +70,7 @@ def validate_command(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Check records: shape, evidence, balance, receipts, duplicates, names, shortcuts, sequels.
+    """Check records and tracks: shape, evidence, balance, receipts, duplicates, shortcuts.
 
     Example: scaleqa data validate my_records.jsonl --no-embeddings
     """
@@ -198,11 +206,13 @@ def calibration_command(as_json: AsJson = False) -> None:
     records = shipped()
     found = calibration(records)
     tracks = track_readings(records)
+    talk = talk_readings()
     if as_json:
         print_json(
             {
                 "records": [asdict(one) for one in found],
                 **{track: [asdict(one) for one in some] for track, some in tracks.items()},
+                "talk": asdict(talk) if talk else None,
             }
         )
         return
@@ -219,6 +229,12 @@ def calibration_command(as_json: AsJson = False) -> None:
                 f"{track}, {own.mode}: of {own.readings} readings {picked}{own.right} correct; "
                 f"{flags}"
             )
+    if talk:
+        print(
+            f"talk: of {talk.readings} readings {talk.clear} found the question clear; of "
+            f"{talk.released} readings of released questions {talk.exact} named exactly the "
+            "evidence"
+        )
 
 
 @app.command("export")
@@ -246,8 +262,10 @@ def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
     tracks = TrackFacts(
         wordings=shipped_wordings(),
         asides=shipped_asides(),
+        talk=shipped_talk(),
         funnels=_document(FUNNELS),
         judged=track_readings(records),
+        judged_talk=talk_readings(),
     )
     return write_card(
         records,
@@ -275,6 +293,11 @@ def track_readings(records: Sequence[Record]) -> dict[str, list[Judged]]:
         "second wordings": judge([r for r in readings if not is_aside_id(r.id)], letters),
         "asides": judge([r for r in readings if is_aside_id(r.id)], letters),
     }
+
+
+def talk_readings() -> TalkJudged | None:
+    """Counts what readers of the shipped lives found; None if no readings ship."""
+    return judge_talk(shipped_talk_readings(), shipped_talk())
 
 
 def funnel() -> dict[str, int]:
@@ -332,6 +355,6 @@ def _show_report(report: Validation) -> None:
     )
     print(
         f"{report.records} records, letters {report.labels}, evidence {report.evidence_sizes}, "
-        f"{report.sequels} sequels, {report.wordings} second wordings, {report.asides} asides: "
-        f"{len(report.critical)} critical, {len(report.warnings)} warnings"
+        f"{report.sequels} sequels, {report.wordings} second wordings, {report.asides} asides, "
+        f"{report.talk} lives: {len(report.critical)} critical, {len(report.warnings)} warnings"
     )

@@ -1,4 +1,4 @@
-"""`scaleqa data release-tracks`: choose second wordings and asides from what authors wrote."""
+"""`scaleqa data release-tracks`: choose second wordings, asides and talk to be released."""
 
 import json
 from collections.abc import Iterable
@@ -14,15 +14,25 @@ from scaleqa.pages.terminal import print_tables
 from scaleqa.records import shipped
 from scaleqa.records.authored import read_authored
 from scaleqa.records.draw import read_ledger
-from scaleqa.records.load import ASIDES, DRAWS, FUNNELS, TRACK_READINGS, WORDINGS
+from scaleqa.records.load import (
+    ASIDES,
+    DRAWS,
+    FUNNELS,
+    TALK,
+    TALK_READINGS,
+    TRACK_READINGS,
+    WORDINGS,
+)
 from scaleqa.records.readings import is_aside_id
-from scaleqa.records.release import release_asides, release_wordings
+from scaleqa.records.release import release_asides, release_talk, release_wordings
+from scaleqa.records.track_card import stages
 from tsim.cli.shell import AsJson, print_json
 
 STAGES = (
     Column(key="stage", head="stage", form=text),
     Column(key="wordings", head="second wordings", form=count),
     Column(key="asides", head="asides", form=count),
+    Column(key="talk", head="questions about lives", form=count),
 )
 
 
@@ -33,7 +43,7 @@ def release_tracks(
     out: Annotated[Path, typer.Argument(help="Directory of the released records.")],
     as_json: AsJson = False,
 ) -> None:
-    """Choose second wordings and asides by their readings, and write them beside the records.
+    """Choose second wordings, asides and talk by their readings; write them beside the records.
 
     Example: scaleqa data release-tracks authored/ src/scaleqa/records/data
     """
@@ -41,24 +51,27 @@ def release_tracks(
     found = read_authored(authored, records)
     wordings = release_wordings(found.wordings, records, found.readings)
     asides = release_asides(found.asides, found.receipts, found.readings)
-    funnels = {"wordings": wordings.funnel, "asides": asides.funnel}
+    talk = release_talk(found.lives, found.talk_readings)
+    funnels = {"wordings": wordings.funnel, "asides": asides.funnel, "talk": talk.funnel}
     ledger = out / DRAWS
     kept = [r for r in read_ledger(ledger) if not is_aside_id(r.id)] if ledger.is_file() else []
     out.mkdir(parents=True, exist_ok=True)
     _write(out / WORDINGS, wordings.items)
     _write(out / ASIDES, asides.items)
     _write(out / TRACK_READINGS, found.readings)
+    _write(out / TALK, talk.items)
+    _write(out / TALK_READINGS, found.talk_readings)
     _write(ledger, [*kept, *found.receipts])
     (out / FUNNELS).write_text(json.dumps(funnels, indent=1) + "\n", encoding="utf-8")
     if as_json:
         print_json(funnels)
         return
     rows = [
-        {"stage": stage, "wordings": number, "asides": asides.funnel.get(stage)}
-        for stage, number in wordings.funnel.items()
+        {"stage": stage, **{track: kept.get(stage) for track, kept in funnels.items()}}
+        for stage in stages(funnels)
     ]
     print_tables(Table(columns=STAGES, rows=tuple(rows)))
-    print(f"Wrote {WORDINGS} and {ASIDES} to {out}; next: scaleqa data card --out docs")
+    print(f"Wrote {WORDINGS}, {ASIDES} and {TALK} to {out}; next: scaleqa data card --out docs")
 
 
 def _write(path: Path, items: Iterable[BaseModel]) -> None:

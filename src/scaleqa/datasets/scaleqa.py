@@ -1,4 +1,4 @@
-"""SCALE-QA: records among noise, as threads of any length."""
+"""SCALE-QA: records among noise as threads of any length, and threads of everyday talk."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +10,31 @@ from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
 from scaleqa.noise import Dialogue, load_pool, shipped_pool
-from scaleqa.packages import BuildSettings, Filler, Mix, Package, Words, build, subset
+from scaleqa.packages import (
+    BuildSettings,
+    Filler,
+    Mix,
+    Package,
+    TalkSettings,
+    Words,
+    build,
+    build_talk,
+    subset,
+)
 from scaleqa.records import (
     Case,
+    Life,
     Record,
+    TalkKind,
     load_asides,
     load_records,
     load_sequels,
+    load_talk,
     load_wordings,
     shipped,
     shipped_asides,
     shipped_sequels,
+    shipped_talk,
     shipped_wordings,
 )
 
@@ -42,6 +56,10 @@ class ScaleqaOptions:
     asides: Annotated[
         bool, Field(description="Ask about facts told in passing instead of records.")
     ] = False
+    talk: Annotated[
+        TalkKind | None,
+        Field(description="Ask about everyday talk instead of records; friends need target=0."),
+    ] = None
     absent: Annotated[
         bool, Field(description="Leave out every second dialogue, but ask its question.")
     ] = False
@@ -61,7 +79,7 @@ class ScaleqaOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaleqa:
-    """Four-way questions in ten domains, asked about flat threads."""
+    """Questions about flat threads: four-way in ten domains, or free-text about everyday talk."""
 
     options: ScaleqaOptions
     name: str = "scaleqa"
@@ -74,10 +92,11 @@ class Scaleqa:
         """
         given = self.options
         own = Path(given.records) if given.records else None
+        if given.talk:
+            return self._talk(given.talk, own)
         chosen = self._chosen(own)
         if given.subset:
             chosen = subset(chosen, given.subset, given.subset_seed)
-        pool = load_pool(Path(given.noise), given.noise_format) if given.noise else shipped_pool()
         following = (load_sequels(own) if own else shipped_sequels()) if given.sequels else []
         words = (
             (load_wordings(own) if own else shipped_wordings()) if given.wording == "other" else []
@@ -93,8 +112,24 @@ class Scaleqa:
             absent=given.absent,
             absent_seed=given.absent_seed,
         )
-        filler = Filler(noise=pool.dialogues, reserve=self._reserve())
-        return build(chosen, filler, settings, following, words)
+        return build(chosen, self._filler(), settings, following, words)
+
+    def _talk(self, kind: TalkKind, own: Path | None) -> list[Package]:
+        """Builds the threads of lives of a kind."""
+        given = self.options
+        _check_talk(given)
+        settings = TalkSettings(
+            target=parse_target(given.target),
+            noise_seed=given.noise_seed,
+            mix_seed=given.mix_seed,
+        )
+        lives: list[Life] = load_talk(own) if own else shipped_talk()
+        chosen = [one for one in lives if one.kind == kind and given.split in (None, one.split)]
+        if not chosen:
+            where = f"talk.jsonl below {own}" if own else "what ships"
+            of_split = f" of split {given.split}" if given.split else ""
+            raise DataError(f"{where} has no life of kind {kind}{of_split}; choose another")
+        return build_talk(chosen, self._filler(), settings)
 
     def _chosen(self, own: Path | None) -> list[Case]:
         """Returns the records or asides of the split."""
@@ -109,11 +144,32 @@ class Scaleqa:
             found += load_records(own) if own else shipped()
         return [case for case in found if given.split in (None, case.split)]
 
-    def _reserve(self) -> list[Dialogue]:
-        """Returns what fills threads of asides where there is too little noise: our records."""
-        if not self.options.asides or self.options.noise:
-            return []
-        return [as_noise(record) for record in shipped()]
+    def _filler(self) -> Filler:
+        """Returns what fills threads: noise, and then our records where nothing is asked of them.
+
+        Records are taken from the given split only, so that nothing of another split is seen.
+        """
+        given = self.options
+        pool = load_pool(Path(given.noise), given.noise_format) if given.noise else shipped_pool()
+        if given.noise or not (given.asides or given.talk):
+            return Filler(noise=pool.dialogues)
+        records = [one for one in shipped() if given.split in (None, one.split)]
+        return Filler(noise=pool.dialogues, reserve=[as_noise(record) for record in records])
+
+
+def _check_talk(given: ScaleqaOptions) -> None:
+    """Refuses options that make no sense for talk."""
+    clashes = (
+        (given.asides, "asides", "a thread asks about asides or about talk"),
+        (given.wording != "own", "wording", "questions about talk have one wording"),
+        (given.sequels, "sequels", "talk has no sequels"),
+        (given.subset is not None, "subset", "the unit of talk is a life with all its questions"),
+        (given.mix != "blocks", "mix", "sessions of talk stay whole and in order"),
+        (given.absent, "absent", "questions about talk always have evidence"),
+    )
+    for clash, option, reason in clashes:
+        if clash:
+            raise DataError(f"talk cannot be combined with {option}: {reason}; leave one out")
 
 
 def as_noise(record: Record) -> Dialogue:
@@ -124,7 +180,7 @@ def as_noise(record: Record) -> Dialogue:
 
 DATASET = DataSetDeclaration(
     name="scaleqa",
-    summary="3,000 four-way questions in ten domains, in threads of any length",
+    summary="3,000 four-way questions in ten domains, in threads of any length, and talk",
     options=ScaleqaOptions,
     make=lambda options: Scaleqa(options=options),
     example="scaleqa:target=16k,subset=80",

@@ -11,7 +11,8 @@ from scaleqa.packages.package import (
     load_packages,
     write_packages,
 )
-from scaleqa.packages.select import subset
+from scaleqa.packages.select import subset, subset_of_lives
+from scaleqa.packages.talk import TalkSettings, build_talk
 from scaleqa.packages.track import AS_WRITTEN, track_of
 
 __all__ = [
@@ -23,11 +24,14 @@ __all__ = [
     "Package",
     "Question",
     "StreamTurn",
+    "TalkSettings",
     "Words",
     "build",
+    "build_talk",
     "check_packages",
     "load_packages",
     "subset",
+    "subset_of_lives",
     "track_of",
     "write_packages",
 ]

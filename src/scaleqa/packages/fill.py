@@ -21,8 +21,14 @@ class Filler:
     reserve: Sequence[Dialogue] = ()
 
 
-def fill_up(filler: Filler, wanted: int, seed: int, batch: int) -> list[Dialogue]:
+def fill_up(filler: Filler, wanted: int, seed: int, batch: int | str) -> list[Dialogue]:
     """Takes noise in seeded order up to the target, never beyond it; then from the reserve.
+
+    Args:
+        filler: The dialogues to take from.
+        wanted: How many tokens there is room for.
+        seed: Seed for the order.
+        batch: The number or name of the thread; each has an order of its own.
 
     Raises:
         DataError: There is too little of both.

@@ -1,12 +1,13 @@
-"""Stratified subsets of records."""
+"""Stratified subsets of records, and subsets of lives."""
 
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TypeVar
 
 from scaleqa.errors import DataError
-from scaleqa.records import Case
+from scaleqa.records import Case, Life
 
 CaseT = TypeVar("CaseT", bound=Case)
 
@@ -38,3 +39,20 @@ def subset(records: Sequence[CaseT], count: int, seed: int) -> list[CaseT]:
         taken.update((*best, "".join(best)))
         chosen.append(strata[best].pop())
     return sorted(chosen, key=lambda record: record.id)
+
+
+def subset_of_lives(lives: Sequence[Life], questions: int) -> list[Life]:
+    """Chooses whole lives, as many of each split, until they have the number of questions.
+
+    Lives are taken in the order of their ids. At least one of each split is taken, and all of them
+    if they have fewer questions than that.
+    """
+    by_split: dict[str, list[Life]] = defaultdict(list)
+    for life in sorted(lives, key=lambda one: one.id):
+        by_split[life.split].append(life)
+    chosen: list[Life] = []
+    for some in zip_longest(*by_split.values()):
+        if sum(len(life.questions) for life in chosen) >= questions:
+            break
+        chosen += filter(None, some)
+    return sorted(chosen, key=lambda one: one.id)

@@ -12,6 +12,8 @@ AS_WRITTEN = "as written"
 PARTS: Mapping[str, tuple[str, object]] = {
     "other words": ("wording", "other"),
     "asides": ("asides", True),
+    "friends": ("talk", "friends"),
+    "assistant talk": ("talk", "assistant"),
     "braided": ("mix", "braid"),
     "resumed": ("sequels", True),
     "absent": ("absent", True),

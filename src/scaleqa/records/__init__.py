@@ -4,13 +4,26 @@ from scaleqa.records.load import (
     load_asides,
     load_records,
     load_sequels,
+    load_talk,
     load_wordings,
     shipped,
     shipped_asides,
     shipped_sequels,
+    shipped_talk,
     shipped_wordings,
 )
-from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Aside, Case, Record, Sequel, Wording
+from scaleqa.records.schema import (
+    DOMAINS,
+    LETTERS,
+    SPLITS,
+    Aside,
+    Case,
+    Life,
+    Record,
+    Sequel,
+    TalkKind,
+    Wording,
+)
 
 __all__ = [
     "DOMAINS",
@@ -18,15 +31,19 @@ __all__ = [
     "SPLITS",
     "Aside",
     "Case",
+    "Life",
     "Record",
     "Sequel",
+    "TalkKind",
     "Wording",
     "load_asides",
     "load_records",
     "load_sequels",
+    "load_talk",
     "load_wordings",
     "shipped",
     "shipped_asides",
     "shipped_sequels",
+    "shipped_talk",
     "shipped_wordings",
 ]

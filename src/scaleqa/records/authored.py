@@ -1,4 +1,4 @@
-"""Reading what authors and readers of second wordings and asides wrote.
+"""Reading what authors and readers of second wordings, asides and talk wrote.
 
 A directory of authors' work contains second wordings (`w1/out/*.jsonl` and so on for each author),
 asides (`a1/out/*.jsonl`), receipts of the draw (`draws.jsonl`, anywhere below `a1`), and files of
@@ -7,7 +7,8 @@ keys (`*key*.json`). A key says what was given to a reader, at once:
 `READER/out/NN.jsonl`, and its answers in `READER/out/NN.answers.jsonl`; both count from one. What
 the reader was shown, if it was kept (`READER/*/NN.txt`), must contain the questions as they are
 now. Closed-book readers of asides need no key: `ac1/out/*.jsonl` has lines of an id and an answer.
-What does not exist has not been read yet.
+Lives and their readings are in `talk/lives.jsonl` and `talk/readings.jsonl`. What does not exist
+has not been read yet.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,8 @@ from scaleqa.errors import DataError
 from scaleqa.records.draw import DrawReceipt, read_ledger
 from scaleqa.records.load import DRAWS, load_lines
 from scaleqa.records.readings import Flag, Mode, Reading, sealed_asides, sealed_wordings
-from scaleqa.records.schema import Aside, Letter, Record, Wording
+from scaleqa.records.schema import Aside, Letter, Life, Record, Wording
+from scaleqa.records.talk_readings import TalkReading
 
 
 class _Given(BaseModel):
@@ -70,6 +72,8 @@ class Authored:
     asides: Sequence[Aside]
     receipts: Sequence[DrawReceipt]
     readings: Sequence[Reading]
+    lives: Sequence[Life]
+    talk_readings: Sequence[TalkReading]
 
 
 def read_authored(path: Path, records: Sequence[Record]) -> Authored:
@@ -84,8 +88,11 @@ def read_authored(path: Path, records: Sequence[Record]) -> Authored:
     """
     wordings = load_lines(sorted(path.glob("w[0-9]*/out/*.jsonl")), Wording)
     asides = load_lines(sorted(path.glob("a[0-9]*/out/*.jsonl")), Aside)
-    if not wordings and not asides:
-        raise DataError(f"{path} has neither w1/out/*.jsonl nor a1/out/*.jsonl")
+    lives = load_lines(sorted(path.glob("talk/lives.jsonl")), Life)
+    if not wordings and not asides and not lives:
+        raise DataError(
+            f"{path} has neither w1/out/*.jsonl nor a1/out/*.jsonl nor talk/lives.jsonl"
+        )
     sealed = (*sealed_wordings(wordings, records), *sealed_asides(asides))
     texts = {one.id: one.question for one in wordings} | {one.id: one.question for one in asides}
     asked = {one.id: _Asked(text=texts[one.id], seal=one.seal) for one in sealed}
@@ -99,6 +106,8 @@ def read_authored(path: Path, records: Sequence[Record]) -> Authored:
             *(r for key in sorted(path.glob("*key*.json")) for r in _readings(key, asked)),
             *(r for file in sorted(path.glob("ac*/out/*.jsonl")) for r in _closed(file, asked)),
         ],
+        lives=lives,
+        talk_readings=load_lines(sorted(path.glob("talk/readings.jsonl")), TalkReading),
     )
 
 

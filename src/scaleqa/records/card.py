@@ -10,9 +10,9 @@ from typing import Any
 from scaleqa import paper
 from scaleqa.records.calibration import Calibration
 from scaleqa.records.load import Supplements
-from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Case, Record, Sequel, Wording
+from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Case, Life, Record, Sequel, Wording
 from scaleqa.records.sequels import Reading
-from scaleqa.records.track_card import TrackFacts, track_section
+from scaleqa.records.track_card import TrackFacts, track_sections
 from scaleqa.records.validate import Validation
 
 # The paper's own data set, for comparison.
@@ -48,12 +48,14 @@ def stats(records: Sequence[Record], beside: Supplements | None = None) -> dict[
         "sequels": len(belonging.sequels),
         "second_wordings": len(belonging.wordings),
         "asides": len(belonging.asides),
+        "lives": len(belonging.talk),
+        "questions_about_lives": sum(len(life.questions) for life in belonging.talk),
         "sha256": fingerprint(records),
     }
 
 
-def fingerprint(records: Sequence[Case | Sequel | Wording]) -> str:
-    """Hashes a set of records or asides, and what belongs to them."""
+def fingerprint(records: Sequence[Case | Sequel | Wording | Life]) -> str:
+    """Hashes a set of records, asides or lives, and what belongs to them."""
     digest = sha256()
     for record in records:
         digest.update(record.model_dump_json().encode() + b"\n")
@@ -83,7 +85,7 @@ def card(
         _checks(report),
         _readers(calibration),
         _sequels(sequels, readings),
-        track_section(tracks),
+        *track_sections(tracks),
         LIMITS,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -217,6 +219,7 @@ LIMITS = """## Limits
 - The dialogues are authored, not logged. They are shorter and tidier than real ones.
 - Authors and readers are language models of one family. What they find natural may not be natural to everyone.
 - Each sequel has been read by one reader, of the same family of models that wrote it. Sequels are short and clean; people return to a topic in more words, and less clearly.
+- Lives were written to be asked about: each has many small facts, told once and clearly. People tell less, and repeat more. Each question has been read by one reader, who saw the whole life; that readers agree with the key shows that questions are clear, not that evidence is hard or easy to find.
 - All records are in English. Names are invented or taken from public name lists; any resemblance is coincidental. Nothing here is medical, legal or financial advice."""
 
 

@@ -10,18 +10,29 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from scaleqa.errors import DataError
-from scaleqa.records.schema import Aside, Record, Sequel, Wording
+from scaleqa.records.schema import Aside, Life, Record, Sequel, Wording
 
 PLACE = "data"
 DRAWS = "draws.jsonl"
 SEQUELS = "sequels.jsonl"
 WORDINGS = "wordings.jsonl"
 ASIDES = "asides.jsonl"
+TALK = "talk.jsonl"
 SEQUEL_READINGS = "sequel-readings.jsonl"
 TRACK_READINGS = "track-readings.jsonl"
+TALK_READINGS = "talk-readings.jsonl"
 FUNNELS = "track-funnels.json"
 # Files that may be next to record files but do not contain records.
-BESIDE = (DRAWS, SEQUELS, WORDINGS, ASIDES, SEQUEL_READINGS, TRACK_READINGS)
+BESIDE = (
+    DRAWS,
+    SEQUELS,
+    WORDINGS,
+    ASIDES,
+    TALK,
+    SEQUEL_READINGS,
+    TRACK_READINGS,
+    TALK_READINGS,
+)
 Line = TypeVar("Line", bound=BaseModel)
 
 
@@ -41,6 +52,7 @@ class Supplements:
     sequels: Sequence[Sequel] = ()
     wordings: Sequence[Wording] = ()
     asides: Sequence[Aside] = ()
+    talk: Sequence[Life] = ()
 
 
 def shipped() -> list[Record]:
@@ -61,6 +73,11 @@ def shipped_wordings() -> list[Wording]:
 def shipped_asides() -> list[Aside]:
     """Returns the asides that ship with the package, ordered by id."""
     return load_lines(files_beside(None, ASIDES), Aside)
+
+
+def shipped_talk() -> list[Life]:
+    """Returns the lives that ship with the package, ordered by id."""
+    return load_lines(files_beside(None, TALK), Life)
 
 
 def data_dir() -> Traversable:
@@ -104,6 +121,15 @@ def load_asides(path: Path) -> list[Aside]:
     return load_lines(files_beside(path, ASIDES), Aside)
 
 
+def load_talk(path: Path) -> list[Life]:
+    """Reads lives from all files named `talk.jsonl` below a directory.
+
+    Raises:
+        DataError: A line is not a life; the message names file and line.
+    """
+    return load_lines(files_beside(path, TALK), Life)
+
+
 def record_files(path: Path) -> list[Path]:
     """Returns the record files at a path.
 
@@ -136,8 +162,9 @@ def read_supplements(path: Path | None) -> tuple[Supplements, list[BadLine]]:
     sequels, bad_sequels = read_lines(files_beside(path, SEQUELS), Sequel)
     wordings, bad_wordings = read_lines(files_beside(path, WORDINGS), Wording)
     asides, bad_asides = read_lines(files_beside(path, ASIDES), Aside)
-    found = Supplements(sequels=sequels, wordings=wordings, asides=asides)
-    return found, [*bad_sequels, *bad_wordings, *bad_asides]
+    talk, bad_talk = read_lines(files_beside(path, TALK), Life)
+    found = Supplements(sequels=sequels, wordings=wordings, asides=asides, talk=talk)
+    return found, [*bad_sequels, *bad_wordings, *bad_asides, *bad_talk]
 
 
 def read_records(files: Iterable[Traversable]) -> tuple[list[Record], list[BadLine]]:

@@ -1,4 +1,4 @@
-"""Choosing a release of records, second wordings and asides.
+"""Choosing a release of records, second wordings, asides and talk.
 
 150 records per cell are released, with 37 or 38 of each letter. They are renumbered in the order
 they were written; receipts match by seal. The letters that get a 38th record alternate over the
@@ -7,6 +7,9 @@ cells, so that each letter is correct 750 times over all twenty.
 Second wordings and asides are released if no check finds a problem and all readers who saw the
 dialogue picked it, answered correctly and gave no flag that speaks against the question. They keep
 their ids.
+
+Questions about lives are released if no check finds a problem, and every reader found them clear
+and named all of their evidence. A life without such a question is left out.
 """
 
 from collections import Counter
@@ -19,21 +22,23 @@ from scaleqa.errors import DataError
 from scaleqa.records.draw import DrawReceipt, mismatches
 from scaleqa.records.load import Supplements
 from scaleqa.records.readings import Reading, Sealed, outcomes, sealed_asides, sealed_wordings
-from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Aside, Record, Wording
+from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Aside, Life, Record, Wording
+from scaleqa.records.talk_readings import TalkReading, talk_outcomes
 from scaleqa.records.validate import supplement_findings
 
 # Second wordings of a cell; spare ones are left out, so that cells are even.
 MOST_WORDINGS = 30
-Item = TypeVar("Item", Wording, Aside)
+Item = TypeVar("Item", Wording, Aside, Life)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released(Generic[Item]):
-    """Released second wordings or asides.
+    """Released second wordings, asides or lives.
 
     Attributes:
         items: What is released, ordered by id.
-        funnel: How many each stage kept, and how many were flagged.
+        funnel: How many each stage kept, and how many were left out; of lives, their questions
+            are counted.
     """
 
     items: list[Item]
@@ -107,6 +112,37 @@ def release_asides(
     faulty = _faulty(Supplements(asides=asides), []) | {*mismatches(asides, receipts)}
     sound, funnel = _sift(asides, faulty, readings, sealed_asides(asides))
     return _released(sound, funnel)
+
+
+def release_talk(lives: Sequence[Life], readings: Sequence[TalkReading]) -> Released[Life]:
+    """Chooses the released lives and their questions.
+
+    Raises:
+        DataError: A question or its life was changed after it was read.
+    """
+    faulty = _faulty(Supplements(talk=lives), [])
+    found = talk_outcomes(readings, lives)
+    asked = [(life.id, question.id) for life in lives for question in life.questions]
+    read = [pair for pair in asked if pair[1] in found]
+    clear = [pair for pair in read if found[pair[1]].clear]
+    covered = [pair for pair in clear if found[pair[1]].covered]
+    sound = {question for life, question in covered if not {life, question} & faulty}
+    chosen = [
+        life.model_copy(update={"questions": kept})
+        for life in lives
+        if (kept := [question for question in life.questions if question.id in sound])
+    ]
+    return Released(
+        items=sorted(chosen, key=lambda life: life.id),
+        funnel={
+            "written": len(asked),
+            "read": len(read),
+            "left out: not clear": len(read) - len(clear),
+            "left out: other evidence named": len(clear) - len(covered),
+            "left out: a finding of the checks": len(covered) - len(sound),
+            "released": len(sound),
+        },
+    )
 
 
 def _faulty(items: Supplements, records: Sequence[Record]) -> set[str]:

@@ -1,4 +1,4 @@
-"""The schema of records, and of what belongs to them: sequels, second wordings and asides."""
+"""The schema of records and of what ships beside them: sequels, second wordings, asides, talk."""
 
 import re
 from collections.abc import Sequence
@@ -40,7 +40,13 @@ Kind = Literal[
     "possession",
 ]
 StressLabel = Literal["state_overwrite", "long_range_bridge", "constraint_trap"]
+TalkKind = Literal["friends", "assistant"]
+TalkWording = Literal["same", "plain", "other"]
 ID = re.compile(r"(?P<split>[^:]+):(?P<domain>.+)-(?P<number>\d{3,})")
+LIFE_ID = re.compile(r"(?P<split>[^:]+):Talk-(?P<number>\d{2,})")
+ASSISTANT_SPEAKERS = ("user", "model")
+# A session of a life and a turn in it, both counted from 0.
+Place = tuple[int, int]
 
 
 class _Strict(BaseModel):
@@ -244,6 +250,106 @@ class Sequel(_Strict):
     def text(self) -> str:
         """The dialogue as one text."""
         return _joined(self.dialogue)
+
+
+class TalkTurn(_Strict):
+    """One turn of a life."""
+
+    speaker: str = Field(min_length=1)
+    text: str = Field(min_length=1)
+
+
+class TalkQuestion(_Strict):
+    """A question about a life.
+
+    Attributes:
+        id: The id of the life, and a number: `split:Talk-NN-NN`.
+        question: The question. About friends it is asked by a third person, about an assistant's
+            conversations by the user.
+        answer: The answer, as free text.
+        evidence: The smallest set of turns that gives the answer.
+        wording: `same` if the question shares several content words with each evidence turn,
+            `plain` for ordinary words, `other` if it shares none; the speakers' names do not count.
+    """
+
+    id: str
+    question: str = Field(min_length=1)
+    answer: str = Field(min_length=1)
+    evidence: list[Place] = Field(min_length=1)
+    wording: TalkWording
+
+    @property
+    def domain(self) -> str:
+        """The number of evidence turns and the wording: `one plain`, `several other` and so on."""
+        return f"{'one' if len(self.evidence) == 1 else 'several'} {self.wording}"
+
+
+class Life(_Strict):
+    """Everyday conversations of two speakers over months, and questions about them.
+
+    Attributes:
+        id: `split:Talk-NN`.
+        split: The split, one of two.
+        kind: Two people who know each other, or a person and an assistant.
+        speakers: The two speakers, the one who speaks first in front.
+        sessions: The conversations in chronological order.
+        questions: The questions.
+    """
+
+    id: str
+    split: str
+    kind: TalkKind
+    speakers: tuple[str, str]
+    sessions: list[list[TalkTurn]] = Field(min_length=1)
+    questions: list[TalkQuestion] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        match = LIFE_ID.fullmatch(self.id)
+        if not match:
+            raise ValueError(f"id {self.id!r} is not split:Talk-NN")
+        if match["split"] != self.split:
+            raise ValueError(f"id {self.id!r} does not name {self.split}")
+        self._check_speakers()
+        for question in self.questions:
+            if not re.fullmatch(re.escape(self.id) + r"-\d{2,}", question.id):
+                raise ValueError(f"question id {question.id!r} is not {self.id}-NN")
+            self._check_evidence(question)
+        return self
+
+    def _check_speakers(self) -> None:
+        if not all(self.sessions):
+            raise ValueError("a session has no turns")
+        said = list(dict.fromkeys(turn.speaker for some in self.sessions for turn in some))
+        if said != [*self.speakers]:
+            raise ValueError(
+                f"{', '.join(said)} speak, in this order; speakers are {', '.join(self.speakers)}"
+            )
+        if self.kind == "assistant" and self.speakers != ASSISTANT_SPEAKERS:
+            raise ValueError(f"speakers of kind assistant are {' and '.join(ASSISTANT_SPEAKERS)}")
+
+    def _check_evidence(self, question: TalkQuestion) -> None:
+        if question.evidence != sorted({*question.evidence}):
+            raise ValueError(f"evidence {question.evidence} of {question.id} is not ascending")
+        for session, turn in question.evidence:
+            if not (0 <= session < len(self.sessions) and 0 <= turn < len(self.sessions[session])):
+                raise ValueError(f"evidence {[session, turn]} of {question.id} does not exist")
+
+    @property
+    def number(self) -> int:
+        """The number in the id."""
+        return int(self.id.rpartition("-")[2])
+
+    @property
+    def tokens(self) -> int:
+        """The length of all sessions in benchmark tokens."""
+        return tokens.from_words(
+            sum(len(turn.text.split()) for some in self.sessions for turn in some)
+        )
+
+    def evidence_turns(self, question: TalkQuestion) -> list[str]:
+        """Returns the texts of the evidence turns of a question."""
+        return [self.sessions[session][turn].text for session, turn in question.evidence]
 
 
 def _alternate(dialogue: Sequence[DialogueTurn]) -> None:

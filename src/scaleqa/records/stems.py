@@ -1,4 +1,4 @@
-"""Content words, compared by stem, for the checks of second wordings and asides."""
+"""Content words, compared by stem, for the checks of second wordings, asides and talk."""
 
 import re
 

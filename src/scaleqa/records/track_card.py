@@ -1,11 +1,13 @@
-"""The part of the dataset card about second wordings and asides, generated from the data."""
+"""The parts of the dataset card about second wordings, asides and talk, generated from the data."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scaleqa.records.readings import FATAL, Judged
-from scaleqa.records.schema import SPLITS, Aside, Wording
+from scaleqa.records.schema import SPLITS, Aside, Life, Wording
+from scaleqa.records.talk_card import talk_section
+from scaleqa.records.talk_readings import TalkJudged
 
 MODES = {
     "shelf": "picked the dialogue among 20, then answered",
@@ -16,23 +18,39 @@ MODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackFacts:
-    """What the card says about second wordings and asides.
+    """What the card says about second wordings, asides and talk.
 
     Attributes:
         wordings: The released second wordings.
         asides: The released asides.
-        funnels: How many each stage kept, for `wordings` and `asides`.
-        judged: The results of all readings, by kind of question.
+        talk: The released lives.
+        funnels: How many each stage kept, for `wordings`, `asides` and `talk`.
+        judged: The results of readings of second wordings and asides, by kind of question.
+        judged_talk: The results of readings of questions about lives.
     """
 
     wordings: Sequence[Wording] = ()
     asides: Sequence[Aside] = ()
+    talk: Sequence[Life] = ()
     funnels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     judged: Mapping[str, Sequence[Judged]] = field(default_factory=dict)
+    judged_talk: TalkJudged | None = None
 
 
-def track_section(facts: TrackFacts) -> str:
-    """Writes the section; empty if nothing is released."""
+def track_sections(facts: TrackFacts) -> list[str]:
+    """Writes the sections of what is released."""
+    talk = talk_section(facts.talk, facts.funnels.get("talk", {}), facts.judged_talk)
+    return [part for part in (_wordings_and_asides(facts), talk) if part]
+
+
+def stages(funnels: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Returns the stages of several funnels in their order; all end with `released`."""
+    named = dict.fromkeys(stage for funnel in funnels.values() for stage in funnel)
+    named.pop("released", None)
+    return [*named, "released"]
+
+
+def _wordings_and_asides(facts: TrackFacts) -> str:
     if not facts.wordings and not facts.asides:
         return ""
     return "\n".join(
@@ -72,14 +90,14 @@ def _counts(facts: TrackFacts) -> list[str]:
 
 
 def _funnels(funnels: Mapping[str, Mapping[str, int]]) -> list[str]:
-    stages = list(dict.fromkeys(stage for funnel in funnels.values() for stage in funnel))
     names = {"wordings": "second wordings", "asides": "asides"}
+    own = {name: funnels.get(name, {}) for name in names}
     return [
         f"| stage | {' | '.join(names.values())} |",
         "|---|---|---|",
         *(
-            f"| {stage} | {' | '.join(str(funnels.get(name, {}).get(stage, 0)) for name in names)} |"
-            for stage in stages
+            f"| {stage} | {' | '.join(str(funnel.get(stage, 0)) for funnel in own.values())} |"
+            for stage in stages(own)
         ),
     ]
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from scaleqa.records import asides, sequels, wordings
+from scaleqa.records import asides, sequels, talk, wordings
 from scaleqa.records.draw import DrawReceipt, mismatches
 from scaleqa.records.duplicates import Pair, embedding_pairs, lexical_pairs
 from scaleqa.records.load import BadLine, Supplements
@@ -52,6 +52,7 @@ class Validation:
         sequels: Number of sequels read.
         wordings: Number of second wordings read.
         asides: Number of asides read.
+        talk: Number of lives read.
         critical: Findings that break the benchmark.
         warnings: Findings that should be reviewed.
         labels: How often each letter is correct.
@@ -64,6 +65,7 @@ class Validation:
     sequels: int = 0
     wordings: int = 0
     asides: int = 0
+    talk: int = 0
     critical: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
@@ -89,7 +91,7 @@ def validate(
         receipts: Receipts of the draw, if there are any.
         embedder: Used for semantic similarity; None skips these checks.
         release: Whether this is the complete dataset; if so, its balance is checked too.
-        supplements: Sequels and second wordings of some of the records, and asides.
+        supplements: Sequels and second wordings of some of the records, asides, and lives.
     """
     beside = supplements or Supplements()
     critical = [
@@ -130,6 +132,7 @@ def validate(
         sequels=len(beside.sequels),
         wordings=len(beside.wordings),
         asides=len(beside.asides),
+        talk=len(beside.talk),
         critical=critical,
         warnings=warnings,
         labels={letter: sum(r.answer == letter for r in records) for letter in LETTERS},
@@ -148,6 +151,7 @@ def supplement_findings(beside: Supplements, records: Sequence[Record]) -> list[
         "sequel": sequels.problems(beside.sequels, records),
         "wording": wordings.problems(beside.wordings, records),
         "aside": asides.problems(beside.asides),
+        "talk": talk.problems(beside.talk),
     }
     critical = [
         Finding(code=code, where=where, message=problem)
