@@ -11,17 +11,20 @@ from typer.testing import CliRunner
 
 from scaleqa.backends import Access, open_backend
 from scaleqa.cli.app import app
+from scaleqa.datasets import open_threads
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Reading, RunSettings, retrieve_together
 from scaleqa.evaluate.rowfile import read_rows, write_rows
 from scaleqa.figures.relevance import relevance
-from scaleqa.packages import BuildSettings, Filler, build, track_of
+from scaleqa.noise import shipped_pool
+from scaleqa.packages import BuildSettings, Filler, build, load_packages, track_of
 from scaleqa.pages.forms import span
 from scaleqa.pages.json import to_json
 from scaleqa.pages.markdown import to_markdown
 from scaleqa.pages.page import Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table
 from scaleqa.prompts import template
+from scaleqa.records import load_talk
 from scaleqa.reproduce import (
     TABLES,
     Lab,
@@ -35,7 +38,17 @@ from scaleqa.reproduce import (
 )
 from scaleqa.stats import mcnemar, wilson
 from scaleqa.systems.flat import FlatSystem
-from tests.support.records import ASIDES, NOISE, RECORDS, SEQUELS, WORDINGS, follow
+from tests.support.records import (
+    ASIDES,
+    NOISE,
+    RECORDS,
+    SEQUELS,
+    TALK,
+    WORDINGS,
+    follow,
+    make,
+    write,
+)
 from tests.support.servers import JsonServer, completion, serving
 
 SHORT = (2500,)
@@ -286,12 +299,18 @@ def few(monkeypatch):
 @pytest.fixture
 def all_tracks(sources):
     return replace(
-        sources, sequels=SEQUELS, wordings=WORDINGS, asides=ASIDES, reserve=NOISE, subset=None
+        sources,
+        sequels=SEQUELS,
+        wordings=WORDINGS,
+        asides=ASIDES,
+        talk=TALK,
+        reserve=NOISE,
+        subset=None,
     )
 
 
-TRACKS = ["as written", "other words", "asides", "absent", "other words, absent", "braided",
-          "resumed"]  # fmt: skip
+TRACKS = ["as written", "other words", "asides", "friends", "assistant talk", "absent",
+          "other words, absent", "braided", "resumed"]  # fmt: skip
 
 
 def test_every_track_is_built_as_its_name_says_and_as_the_data_set_does(all_tracks):
@@ -382,7 +401,7 @@ def test_results_show_every_system_on_the_compared_tracks(all_tracks, few):
     page, text, figure = made(all_tracks, "results", systems=systems)
     overview, by_budget, *details = page.tables
     names = [track.name for track in results.COMPARED]
-    assert names == ["as written", "other words", "asides"]
+    assert names == ["as written", "other words", "asides", "friends", "assistant talk"]
     assert [column.head for column in overview.columns] == ["system", *names]
     assert [row["system"] for row in overview.rows] == [*systems]
     lab = Lab(all_tracks)
@@ -396,9 +415,13 @@ def test_results_show_every_system_on_the_compared_tracks(all_tracks, few):
             assert row[f"{track.name} s1"] == mean(one.hit for one in other)
             used = mean(one.context_tokens for one in held)
             assert row[f"{track.name} context_tokens"] == pytest.approx(used)
-    assert [table.title.partition(" (")[0].lower() for table in details[:3]] == names
+    assert [table.title.partition(" (")[0].lower() for table in details[: len(names)]] == names
     assert {"## As written in detail, both splits", "### Retrieval"} <= {*text.splitlines()}
     assert "asides · packed_turns" in figure
+    assert "16 questions about 4 threads without noise (48 turns; friends)" in text
+    assert re.search(
+        r"16 questions about 4 threads of 2.5k tokens \(.* turns; assistant talk", text
+    )
     keys = [(row["track"], row["budget"]) for row in by_budget.rows]
     assert keys == [(name, budget) for name in names for budget in results.BUDGETS]
 
@@ -424,6 +447,7 @@ def test_ratios_are_ours_over_nearest_turns_and_perfect_cuts_at_a_budget(all_tra
     page, text, figure = made(all_tracks, "results", systems=("standard_rag",))
     assert "By budget" not in text
     assert "asides · standard_rag" in figure
+    assert "assistant talk · standard_rag" in figure
 
 
 def test_results_leave_out_tracks_without_questions_and_take_one_length(sources):
@@ -432,6 +456,66 @@ def test_results_leave_out_tracks_without_questions_and_take_one_length(sources)
     assert named == {"system", "as written"}
     with pytest.raises(DataError, match="results is about one length"):
         made(sources, "results", targets=(2000, 2500))
+
+
+def test_threads_of_talk_have_names_of_their_own_and_friends_have_one_length(all_tracks):
+    lab = Lab(all_tracks)
+    friends = [tracks.FRIENDS.threads(lab, target) for target in (2500, 3000)]
+    assert friends[0] is friends[1]
+    assert (friends[0].name, friends[0].target) == ("0-talk-friends", 0)
+    noisy = [tracks.ASSISTANT.threads(lab, target) for target in (2500, 3000)]
+    assert [one.name for one in noisy] == ["2.5k-talk-assistant", "3k-talk-assistant"]
+    assert [one.target for one in noisy] == [2500, 3000]
+    for threads in (friends[0], *noisy):
+        assert load_packages(all_tracks.out / "packages" / threads.name) == [*threads.packages]
+        rows = lab.retrieve("oracle", threads)
+        assert [row.split for row in rows] == [row.id[:2] for row in rows]
+        assert {row.split for row in rows} == {"s1", "s2"}
+    other = [life for life in TALK if life.id != "s1:Talk-01"]
+    with pytest.raises(DataError, match="other records, noise or settings"):
+        tracks.FRIENDS.threads(Lab(replace(all_tracks, talk=other)), 2500)
+
+
+def test_threads_of_talk_are_those_of_the_data_set(all_tracks, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    write(own / "mine.jsonl", RECORDS)
+    write(own / "talk.jsonl", TALK)
+    lab = Lab(replace(all_tracks, talk=load_talk(own), noise=shipped_pool().dialogues, reserve=()))
+    for track, options in (
+        (tracks.FRIENDS, "talk=friends,target=0"),
+        (tracks.ASSISTANT, "talk=assistant,target=2500"),
+    ):
+        found = open_threads(f"scaleqa:{options},records={own}")
+        assert [*track.threads(lab, 2500).packages] == [*found]
+
+
+def test_talk_is_left_out_without_lives_or_if_a_life_is_too_long(all_tracks):
+    both = (tracks.FRIENDS, tracks.ASSISTANT)
+    assert tracks.available(all_tracks, 2500, *both) == [*both]
+    assert tracks.available(all_tracks, 0, *both) == [*both]
+    longest = max(life.tokens for life in TALK if life.kind == "assistant")
+    assert tracks.available(all_tracks, longest, *both) == [*both]
+    assert tracks.available(all_tracks, longest - 1, *both) == [tracks.FRIENDS]
+    friends = [life for life in TALK if life.kind == "friends"]
+    assert tracks.available(replace(all_tracks, talk=friends), 2500, *both) == [tracks.FRIENDS]
+    assert tracks.available(replace(all_tracks, talk=()), 2500, *both) == []
+
+
+@pytest.mark.parametrize(("wanted", "numbers"), [(1, [1]), (8, [1]), (9, [1, 2]), (99, [1, 2])])
+def test_a_subset_of_talk_is_whole_lives_of_both_splits(all_tracks, wanted, numbers):
+    threads = tracks.FRIENDS.threads(Lab(replace(all_tracks, subset=wanted)), 2500)
+    assert threads.name == f"0-talk-friends-{wanted}"
+    assert [package.name for package in threads.packages] == [
+        f"{split}-Talk-0{number}" for split in ("s1", "s2") for number in numbers
+    ]
+    assert threads.questions == 8 * len(numbers)
+
+
+def test_a_page_of_a_subset_says_that_lives_are_whole(all_tracks):
+    some = replace(all_tracks, subset=12)
+    assert "in whole lives" in made(some, "results", systems=("standard_rag",))[1]
+    assert "in whole lives" not in made(some, "views")[1]
 
 
 def test_absences_are_counted_by_split_with_or_without_evidence(all_tracks):
@@ -636,6 +720,24 @@ def test_the_command_makes_a_table_and_tells_programs(tiny, tmp_path, monkeypatc
     assert f"`scaleqa reproduce views --subset 6 --target 2k --model {tiny}`" in text
     assert (tmp_path / "o" / "views.svg").exists()
     assert "Hit rates of the views" in run("views", *options).stdout
+
+
+@pytest.mark.parametrize("lives", [[], TALK])
+def test_the_command_asks_about_lives_where_the_records_have_some(
+    tiny, tmp_path, monkeypatch, lives
+):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path / "cache"))
+    own, out = tmp_path / "own", tmp_path / "o"
+    own.mkdir()
+    write(own / "mine.jsonl", [make(n, split=split) for split in ("s1", "s2") for n in (1, 2)])
+    if lives:
+        write(own / "talk.jsonl", lives)
+    ran = run("results", "--records", str(own), "--target", "2k", "--model", str(tiny),
+              "--system", "oracle", "--out", str(out), "--json")  # fmt: skip
+    (row,) = json.loads(ran.stdout)["tables"][0]["rows"]
+    found = {key.removesuffix(" in_context") for key in row if key.endswith(" in_context")}
+    assert found == {"as written", *(("friends", "assistant talk") if lives else ())}
+    assert (out / "packages" / "2k-talk-assistant").exists() == bool(lives)
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,12 @@ from scaleqa.records import (
     load_asides,
     load_records,
     load_sequels,
+    load_talk,
     load_wordings,
     shipped,
     shipped_asides,
     shipped_sequels,
+    shipped_talk,
     shipped_wordings,
 )
 from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
@@ -99,6 +101,7 @@ def make(
             sequels=load_sequels(records) if records else shipped_sequels(),
             wordings=load_wordings(records) if records else shipped_wordings(),
             asides=load_asides(records) if records else shipped_asides(),
+            talk=load_talk(records) if records else shipped_talk(),
             reserve=[] if noise else [as_noise(record) for record in shipped()],
         )
         given = {

@@ -131,7 +131,8 @@ _ALL = (
     Reproduction(
         name="results",
         title="Results",
-        about="All systems on all tracks: is the evidence in the context, and in how many tokens?",
+        about="All systems on those of five tracks that the records have (as written, other words, "
+        "asides, friends, assistant talk): is the evidence in the context, and in how many tokens?",
         systems=(
             "tsim:budget=500",
             "tsim_official",

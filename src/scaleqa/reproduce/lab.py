@@ -21,14 +21,17 @@ from scaleqa.packages import (
     Filler,
     Mix,
     Package,
+    TalkSettings,
     Words,
     build,
+    build_talk,
     load_packages,
     subset,
+    subset_of_lives,
     write_packages,
 )
 from scaleqa.prompts import template
-from scaleqa.records import Aside, Case, Record, Sequel, Wording
+from scaleqa.records import Aside, Case, Life, Record, Sequel, TalkKind, Wording
 from tsim.embed import Embedder, open_embedder
 
 SEED = 11
@@ -73,7 +76,8 @@ class Sources:
         sequels: All sequels.
         wordings: All second wordings.
         asides: All asides.
-        reserve: Dialogues that fill threads of asides where there is too little noise.
+        talk: All lives, of both kinds.
+        reserve: Dialogues that fill threads of asides and talk where there is too little noise.
     """
 
     out: Path
@@ -87,6 +91,7 @@ class Sources:
     sequels: Sequence[Sequel] = ()
     wordings: Sequence[Wording] = ()
     asides: Sequence[Aside] = ()
+    talk: Sequence[Life] = ()
     reserve: Sequence[Dialogue] = ()
 
 
@@ -162,10 +167,44 @@ class Lab:
                 reserve=given.reserve if isinstance(cases[0], Aside) else (),
             )
             made = build(cases, filler, settings, given.sequels, given.wordings)
-            _keep(made, given.out / "packages" / name)
-            target = settings.target
-            self._threads[name] = Threads(name=name, target=target, packages=tuple(made))
+            self._threads[name] = self._kept(name, settings.target, made)
         return self._threads[name]
+
+    def talk(self, kind: TalkKind, target: int) -> Threads:
+        """Builds the threads of lives of a kind, or takes those that are there.
+
+        Of a subset, whole lives are taken until they have that many questions.
+
+        Args:
+            kind: The kind of lives; there must be some.
+            target: The length; 0 for lives alone.
+
+        Raises:
+            DataError: A life does not fit, there is too little noise, or other packages are in the
+                way.
+        """
+        given = self.sources
+        wanted = given.subset
+        name = "-".join((length(target), "talk", kind, *([str(wanted)] if wanted else [])))
+        if name not in self._threads:
+            lives = [life for life in given.talk if life.kind == kind]
+            chosen = subset_of_lives(lives, wanted) if wanted else lives
+            filler = Filler(noise=given.noise, reserve=given.reserve)
+            made = build_talk(chosen, filler, TalkSettings(target=target))
+            self._threads[name] = self._kept(name, target, made)
+        return self._threads[name]
+
+    def _kept(self, name: str, target: int, made: Sequence[Package]) -> Threads:
+        """Writes packages, or checks that those that are there are the same."""
+        directory = self.sources.out / "packages" / name
+        if not directory.exists():
+            write_packages(made, directory)
+        elif load_packages(directory) != list(made):
+            raise DataError(
+                f"{directory} holds packages of other records, noise or settings; choose another "
+                "--out"
+            )
+        return Threads(name=name, target=target, packages=tuple(made))
 
     def _chosen(self, wanted: int | None, *, sequels: bool, asides: bool) -> Sequence[Case]:
         cases: Sequence[Case] = self.sources.asides if asides else self.sources.records
@@ -256,13 +295,3 @@ class Lab:
 def slug(name: str) -> str:
     """Makes a name fit for a directory."""
     return re.sub(r"[^\w.=-]+", "_", name)
-
-
-def _keep(made: Sequence[Package], directory: Path) -> None:
-    """Writes packages, or checks that those that are there are the same."""
-    if not directory.exists():
-        write_packages(made, directory)
-    elif load_packages(directory) != list(made):
-        raise DataError(
-            f"{directory} holds packages of other records, noise or settings; choose another --out"
-        )

@@ -172,7 +172,7 @@ def _settings(lab: Lab, table: Reproduction) -> list[Setting]:
         ((ABSENT, OTHER_ABSENT), False),
         ((RESUMED,), False),
     ):
-        if available(lab.sources, *tracks):
+        if available(lab.sources, shortest, *tracks):
             settings.append(_setting(lab, table, shortest, *tracks, parts=parts))
     return settings
 
@@ -186,7 +186,7 @@ def _setting(lab: Lab, table: Reproduction, target: int, *tracks: Track, parts: 
     systems += _specs(table, target, budget)
     return Setting(
         target=target,
-        tracks=tuple(available(lab.sources, *tracks)),
+        tracks=tuple(available(lab.sources, target, *tracks)),
         systems=tuple(dict.fromkeys(systems)),
         parts=tuple(_parts(first)) if parts else (),
     )

@@ -73,9 +73,10 @@ def described(lab: Lab, threads: Sequence[Threads]) -> str:
     for one in {one.name: one for one in threads}.values():
         turns = sum(len(package.stream) for package in one.packages)
         many = "thread" if len(one.packages) == 1 else "threads"
+        size = f"of {length(one.target)} tokens" if one.target else "without noise"
         parts.append(
-            f"{one.questions:,} questions about {len(one.packages)} {many} of "
-            f"{length(one.target)} tokens ({turns:,} turns{_track(one)})"
+            f"{one.questions:,} questions about {len(one.packages)} {many} {size} "
+            f"({turns:,} turns{_track(one)})"
         )
     said = "; ".join(parts) + "."
     if lab.sources.subset:
@@ -83,6 +84,8 @@ def described(lab: Lab, threads: Sequence[Threads]) -> str:
             f" **A stratified subset of {lab.sources.subset} questions, for a quick look:** fewer "
             "dialogues of records and more noise are in the threads than with all questions."
         )
+        if any("talk" in one.packages[0].settings for one in threads):
+            said += " Talk is asked about in whole lives, at least one per split."
     return said
 
 

@@ -31,6 +31,8 @@ from scaleqa.reproduce.splits import (
 )
 from scaleqa.reproduce.tracks import (
     ASIDES,
+    ASSISTANT,
+    FRIENDS,
     GROUPS,
     OTHER_WORDS,
     WRITTEN,
@@ -46,7 +48,9 @@ from scaleqa.specs import Spec
 OURS, TURNS, CUTS = "tsim", "packed_turns", "perfect_episodes"
 BUDGETS = (150, 300, 500, 750, 1100)
 # The other tracks are in `scaleqa reproduce late`, for fewer systems: each is an ingest of its own.
-COMPARED = (WRITTEN, OTHER_WORDS, ASIDES)
+COMPARED = (WRITTEN, OTHER_WORDS, ASIDES, FRIENDS, ASSISTANT)
+# Lines of more tracks in one drawing could not be told apart.
+DRAWN = (OTHER_WORDS, ASIDES)
 BY_BUDGET = (
     f"By budget: {TURNS} shows the nearest single turns, {CUTS} is given the boundaries of every "
     f"dialogue and shows the nearest dialogues that fit as a whole. Ratios are {OURS}'s share over "
@@ -60,7 +64,7 @@ def results(lab: Lab, table: Reproduction) -> Page:
         raise DataError("results is about one length; name one --target")
     (target,) = table.targets
     compared = [[track for track in group if track in COMPARED] for group in GROUPS]
-    groups = [own for group in compared if (own := available(lab.sources, *group))]
+    groups = [own for group in compared if (own := available(lab.sources, target, *group))]
     systems = {track.name: (*table.systems, *_curves(table)) for group in groups for track in group}
     lab.expect(sum(len(together(group, systems)) for group in groups))
     found = [one for group in groups for one in measure(lab, target, group, systems)]
@@ -206,12 +210,12 @@ def _ratios(figures: Mapping[str, Mapping[str, Any]], other: str) -> dict[str, A
 
 
 def _drawing(found: Sequence[Measured], table: Reproduction) -> str:
-    """Lines by budget on the tracks that share no words with the evidence; else bars."""
+    """Lines by budget on the tracks that are drawn; if there are none, bars of all tracks."""
     names = [*dict.fromkeys(Spec.parse(system).name for system in _curves(table))]
     description = f"All evidence in context, split {HELD_OUT}, Wilson intervals."
     drawn: list[Line] = []
     for one in found:
-        for name in names if one.track in (OTHER_WORDS, ASIDES) else ():
+        for name in names if one.track in DRAWN else ():
             points = tuple(_points(one, name))
             label = f"{one.track.name} · {name}"
             colour = PALETTE[len(drawn) % len(PALETTE)]

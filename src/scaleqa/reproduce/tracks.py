@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from scaleqa.evaluate import Row
 from scaleqa.packages import AS_WRITTEN, Mix, Words
 from scaleqa.packages.resume import NAMED, UNNAMED
+from scaleqa.records import TalkKind
 from scaleqa.reproduce.lab import Lab, Sources, Threads
 
 
@@ -20,6 +21,7 @@ class Track:
         wording: The wording of the questions.
         asides: Whether they are about asides.
         absent: Whether every second dialogue is left out.
+        talk: The kind of lives that are asked about, instead of records; None for records.
     """
 
     name: str
@@ -28,9 +30,14 @@ class Track:
     wording: Words = "own"
     asides: bool = False
     absent: bool = False
+    talk: TalkKind | None = None
 
-    def available(self, sources: Sources) -> bool:
-        """Returns whether the sources have what the track asks about."""
+    def available(self, sources: Sources, target: int) -> bool:
+        """Returns whether the sources have what the track asks about, and it fits the length."""
+        if self.talk:
+            lives = [life for life in sources.talk if life.kind == self.talk]
+            room = self._length(target)
+            return bool(lives) and (not room or all(life.tokens <= room for life in lives))
         return (
             (bool(sources.sequels) or not self.sequels)
             and (bool(sources.wordings) or self.wording == "own")
@@ -39,6 +46,8 @@ class Track:
 
     def threads(self, lab: Lab, target: int) -> Threads:
         """Builds the threads of a length, or takes those that are there."""
+        if self.talk:
+            return lab.talk(self.talk, self._length(target))
         built = lab.threads(
             target,
             mix=self.mix,
@@ -49,16 +58,30 @@ class Track:
         )
         return with_sequel(built) if self.sequels else built
 
+    def _length(self, target: int) -> int:
+        """Returns the length of the threads: friends take no filler, whatever the target is."""
+        return 0 if self.talk == "friends" else target
+
 
 WRITTEN = Track(name=AS_WRITTEN)
 OTHER_WORDS = Track(name="other words", wording="other")
 ASIDES = Track(name="asides", asides=True)
+FRIENDS = Track(name="friends", talk="friends")
+ASSISTANT = Track(name="assistant talk", talk="assistant")
 ABSENT = Track(name="absent", absent=True)
 OTHER_ABSENT = Track(name="other words, absent", wording="other", absent=True)
 BRAIDED = Track(name="braided", mix="braid")
 RESUMED = Track(name="resumed", sequels=True)
 # Tracks of a group have the same threads, which a system ingests once.
-GROUPS = ((WRITTEN, OTHER_WORDS), (ASIDES,), (ABSENT, OTHER_ABSENT), (BRAIDED,), (RESUMED,))
+GROUPS = (
+    (WRITTEN, OTHER_WORDS),
+    (ASIDES,),
+    (FRIENDS,),
+    (ASSISTANT,),
+    (ABSENT, OTHER_ABSENT),
+    (BRAIDED,),
+    (RESUMED,),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +99,9 @@ class Measured:
     rows: Mapping[str, Sequence[Row]]
 
 
-def available(sources: Sources, *tracks: Track) -> list[Track]:
-    """Returns those of the tracks that the sources have questions for."""
-    return [track for track in tracks if track.available(sources)]
+def available(sources: Sources, target: int, *tracks: Track) -> list[Track]:
+    """Returns those of the tracks that the sources have questions for, at a length."""
+    return [track for track in tracks if track.available(sources, target)]
 
 
 def measure(
@@ -88,7 +111,7 @@ def measure(
 
     Args:
         lab: Builds, runs and keeps.
-        target: The length of the threads.
+        target: The length of the threads; those of friends are as long as their lives.
         group: The tracks.
         systems: The systems for each track, by its name.
     """
