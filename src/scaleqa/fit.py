@@ -8,6 +8,7 @@ import random
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TypeAlias
 
 from scaleqa.datasets import open_threads
@@ -17,37 +18,44 @@ from tsim.fitted import describe
 from tsim.fitting import (
     Case,
     FittingThread,
-    choose_factors,
+    choose_extension,
     fit_boundary,
     fit_relevance,
     fit_weights,
 )
 from tsim.presets import UNFITTED_LATE
 
-# Runs have no probability where conversations are interleaved: relevance is not calibrated there.
-BRAIDED = "braided"
-# Tracks on which weights are fitted: their options, and whether facts are mentioned in passing.
+# Tracks on which weights are fitted, and the options of their threads.
 PRESENT = {
-    "as written": ("", False),
-    "other words": (",wording=other", False),
-    "resumed": (",sequels=true", False),
-    BRAIDED: (",mix=braid", False),
-    "asides": (",asides=true", True),
+    "as written": "",
+    "other words": ",wording=other",
+    "resumed": ",sequels=true",
+    "braided": ",mix=braid",
+    "asides": ",asides=true",
+    "friends": ",talk=friends,target=0",
+    "assistant talk, alone": ",talk=assistant,target=0",
+    "assistant talk": ",talk=assistant",
 }
 # Tracks on which half of the questions are about something that never came up.
 ABSENT = {
-    "as written, absent": (",absent=true", False),
-    "other words, absent": (",wording=other,absent=true", False),
-    "asides, absent": (",asides=true,absent=true", True),
+    "as written, absent": ",absent=true",
+    "other words, absent": ",wording=other,absent=true",
+    "asides, absent": ",asides=true,absent=true",
 }
+# Talk has five of the tracks; these kinds of questions have one each.
+WEIGHTS = {"as written": 2.0, "other words": 1.5, "resumed": 1.5, "braided": 4.0, "asides": 5.5}
+# Tracks of which every thread is asked the questions of another one, too.
+CROSSED = ("friends", "assistant talk, alone", "assistant talk")
+# The role of those who do not write long turns, and the words of a long one. Ours are short.
+USER, LONG_ANSWER = "user", 200
 # Tracks whose dialogues begin where a topic begins.
-BOUNDED = ("as written", "asides")
+BOUNDED = ("as written", "asides", "friends", "assistant talk, alone")
 # Tracks from which small threads are made, so that relevance holds in threads of any length.
 SMALL = ("as written", "other words", "asides")
 SMALL_THREADS, MOST_DIALOGUES = 120, 12
 NONSENSE = 100
-# Questions per track for the factors, and for the relevance.
-FEW, SOME = 120, 400
+# Questions per track for the extension, and for everything else.
+FEW, SOME = 100, 250
 BUDGETS = (500, 1100)
 
 # A question and the thread it is asked about.
@@ -73,8 +81,8 @@ def fit(
         progress: Called with the number of questions asked so far and the total.
     """
     packages = {
-        track: (open_threads(f"scaleqa:split={split},target={target}{options}"), passing)
-        for track, (options, passing) in {**PRESENT, **ABSENT}.items()
+        track: open_threads(f"scaleqa:split={split}{_with_target(options, target)}")
+        for track, options in {**PRESENT, **ABSENT}.items()
     }
     settings = fit_boundary(
         UNFITTED_LATE,
@@ -85,7 +93,7 @@ def fit(
                 _begins(package),
             )
             for track in BOUNDED
-            for package in packages[track][0]
+            for package in packages[track]
         ],
     )
     threads: dict[str, FittingThread] = {}
@@ -97,12 +105,19 @@ def fit(
         return threads[key]
 
     asked = {
-        track: [(package, case) for package in own for case in _cases(package, track, passing)]
-        for track, (own, passing) in packages.items()
+        track: _few([(package, case) for package in own for case in _cases(package, track)], SOME)
+        for track, own in packages.items()
     }
-    known = [pair for track in PRESENT for pair in asked[track]]
-    few = [pair for track in PRESENT for pair in _few(asked[track], FEW)]
-    some = [pair for track in asked if track != BRAIDED for pair in _few(asked[track], SOME)]
+    derived = {
+        "friends, together": [*_together(asked["friends"], packages["friends"])],
+        "assistant talk, long answers": [*_with_long_answers(asked["assistant talk"])],
+    }
+    learned = [*(asked[track] for track in PRESENT), *derived.values()]
+    known = [pair for pairs in learned for pair in pairs]
+    few = [pair for pairs in learned for pair in _few(pairs, FEW)]
+    # What was asked must be there about half of the time on every track.
+    some = [pair for track in (*ABSENT, *CROSSED) for pair in asked[track]]
+    some += [pair for track in CROSSED for pair in _crossed(packages[track], asked[track])]
     some += [pair for track in SMALL for pair in _small(asked[track], track)]
     some += [(some[-number][0], case) for number, case in enumerate(_nonsense(), 1)]
     some += [(asked["as written"][0][0], case) for case in _nonsense()]
@@ -115,17 +130,22 @@ def fit(
             count += 1
             progress(count, total)
 
-    settings = fit_weights(settings, [thread.example(case) for thread, case in opening(known)])
-    settings = choose_factors(settings, opening(few), budget=BUDGETS[0])
+    examples = ((case, thread.groups(case)) for thread, case in opening(known))
+    settings = fit_weights(settings, examples, WEIGHTS)
+    settings = choose_extension(settings, opening(few), budget=BUDGETS[0])
     found = [
-        thread.hits(settings, case, budget) for thread, case in opening(some) for budget in BUDGETS
+        hits for thread, case in opening(some) for hits in thread.hits(settings, case, BUDGETS)
     ]
     settings = fit_relevance(settings, found)
     used = hashlib.sha256()
-    for own, _ in packages.values():
+    for own in packages.values():
         for package in own:
             used.update(package.sha256.encode())
     return describe(settings, model=model, fitted_on=used.hexdigest())
+
+
+def _with_target(options: str, target: str) -> str:
+    return options if ",target=" in options else f",target={target}{options}"
 
 
 def _said(package: Package) -> list[tuple[str, str]]:
@@ -136,12 +156,11 @@ def _begins(package: Package) -> set[int]:
     return {turns[0] for turns in package.dialogues}
 
 
-def _cases(package: Package, track: str, passing: bool) -> list[Case]:
+def _cases(package: Package, track: str) -> list[Case]:
     return [
         Case(
             text=question.question,
             evidence=frozenset(question.evidence),
-            passing=passing,
             track=track,
         )
         for question in package.questions
@@ -170,6 +189,54 @@ def _small(pairs: Sequence[Asked], track: str) -> Iterator[Asked]:
             yield small, replace(case, evidence=evidence, track=f"{track}, small")
 
 
+def _together(pairs: Sequence[Asked], packages: Sequence[Package]) -> Iterator[Asked]:
+    """Puts the sessions of every second thread, in turns, into one thread."""
+    for own in (packages[::2], packages[1::2]):
+        sessions = zip_longest(*([(one.name, turns) for turns in one.dialogues] for one in own))
+        order = [
+            (name, turn)
+            for some in sessions
+            for name, turns in filter(None, some)
+            for turn in turns
+        ]
+        said = {one.name: one.stream for one in own}
+        places = {key: place for place, key in enumerate(order)}
+        stream = tuple(replace(said[n][turn], id=place) for (n, turn), place in places.items())
+        whole = replace(own[0], stream=stream)
+        for package, case in pairs:
+            if package.name in said:
+                evidence = frozenset(places[package.name, turn] for turn in case.evidence)
+                yield whole, replace(case, evidence=evidence, track=f"{case.track}, together")
+
+
+def _with_long_answers(pairs: Sequence[Asked]) -> Iterator[Asked]:
+    """Appends to what others than the user say what they say elsewhere, until it is long."""
+    made: dict[str, Package] = {}
+    for package, case in pairs:
+        if package.name not in made:
+            answers = [turn.text for turn in package.stream if turn.role != USER]
+            stream = list(package.stream)
+            for place, turn in enumerate(package.stream):
+                if turn.role != USER:
+                    stream[place] = replace(turn, text=_lengthened(turn.text, answers, place))
+            made[package.name] = replace(package, stream=tuple(stream))
+        yield made[package.name], replace(case, track=f"{case.track}, long answers")
+
+
+def _lengthened(text: str, others: Sequence[str], seed: int) -> str:
+    rng = random.Random(seed)
+    while len(text.split()) < LONG_ANSWER:
+        text = f"{text}\n{rng.choice(others)}"
+    return text
+
+
+def _crossed(packages: Sequence[Package], pairs: Sequence[Asked]) -> Iterator[Asked]:
+    """Asks the questions of each thread about the next one, where they have no answer."""
+    following = dict(zip([one.name for one in packages], [*packages[1:], packages[0]], strict=True))
+    for package, case in pairs:
+        yield following[package.name], replace(case, evidence=frozenset())
+
+
 def _nonsense() -> list[Case]:
     """Returns queries that ask for nothing: random letters."""
     rng = random.Random("nonsense")
@@ -180,7 +247,6 @@ def _nonsense() -> list[Case]:
                 for _ in range(rng.randint(1, 12))
             ),
             evidence=frozenset(),
-            passing=False,
             track="nonsense",
         )
         for _ in range(NONSENSE)

@@ -11,7 +11,7 @@ from tsim import replay, transfer
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
 from tsim.errors import InputError, MismatchError
-from tsim.presets import DEFAULT, PRESETS, AnyPreset, find_preset
+from tsim.presets import DEFAULT, PRESETS, AnyPreset, find_preset, suited
 from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
 from tsim.thread import Thread
@@ -44,7 +44,8 @@ class Memory:
         Args:
             store: Stores the threads. The caller closes it.
             embedder: Computes the vectors.
-            preset: The memory method and its constants.
+            preset: The memory method and its constants. `LATE` is used with the weights that were
+                fitted for the embedder's model.
             rebuild: If the memory was written with another model or preset, embed and index all
                 its turns again instead of raising `MismatchError`.
             progress: Called during a rebuild with the number of turns done and the total.
@@ -56,7 +57,7 @@ class Memory:
         """
         self._store = store
         self._embedder = embedder
-        self._preset = preset
+        self._preset = suited(preset, embedder.identity)
         self._closes_store = False
         self._threads: dict[str, Thread] = {}
         self._lock = threading.Lock()

@@ -8,12 +8,13 @@ docs/method.md lists the choices that the paper leaves open.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
+from tsim.embed import KNOWN_MODELS
 from tsim.engine import EpisodeSettings, LateSettings, Settings
 from tsim.errors import InputError
-from tsim.fitted import UNFITTED, apply, load
+from tsim.fitted import UNFITTED, apply, load, ships
 from tsim.rank import RankSettings, ReentrySettings, SpanSettings
 from tsim.segment import ConfidenceSettings, DriftRule, LinkSettings, RunSettings
 
@@ -30,6 +31,8 @@ __all__ = [
     "Preset",
     "Settings",
     "find_preset",
+    "late_for",
+    "suited",
 ]
 
 S = TypeVar("S", bound=Settings, covariant=True)
@@ -155,11 +158,30 @@ UNFITTED_LATE = LateSettings(
     fitted=UNFITTED,
 )
 
+# The embedding models that the package has fitted weights for, by identity.
+FITTED: Mapping[str, str] = {spec.identity: spec.name for spec in KNOWN_MODELS if ships(spec.name)}
 LATE: Preset[LateSettings] = Preset(
     name="late", settings=apply(UNFITTED_LATE, load("all-MiniLM-L6-v2"))
 )
 DEFAULT: AnyPreset = LATE
 PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}
+
+
+def late_for(model: str) -> Preset[LateSettings]:
+    """Returns the default method with the weights fitted for a model, given by its identity.
+
+    With a model that none were fitted for, it uses those of the default model, but is never silent,
+    since it cannot know how alike the vectors of unrelated texts are.
+    """
+    if model in FITTED:
+        return replace(LATE, settings=apply(UNFITTED_LATE, load(FITTED[model])))
+    fitted = replace(LATE.settings.fitted, min_relevance=0.0)
+    return replace(LATE, settings=replace(LATE.settings, fitted=fitted))
+
+
+def suited(preset: AnyPreset, model: str) -> AnyPreset:
+    """Returns a preset by name as it is used with a model, given by its identity."""
+    return late_for(model) if preset == LATE else preset
 
 
 def find_preset(name: str) -> AnyPreset:

@@ -128,10 +128,9 @@ class SpanWhy:
         closes: Probability that a new topic begins after its last turn; 1 at the end of the thread.
         evidence: The anchor as evidence.
         relevance: Probability that the span holds what was asked.
-        passing: Probability that the question is about a fact mentioned in passing, for which
-            single turns are compared, rather than about an episode, for which runs of turns are.
-        terms: What the features of the anchor (if the span was chosen as a fact in passing) or of
-            the best run in the span added to its log odds, largest first.
+        alone: Probability that a single turn holds what was asked, rather than a run of turns.
+        terms: What the features of the anchor, or of the run around it if that is more likely,
+            added to its log odds, largest first.
     """
 
     anchor: int
@@ -139,7 +138,7 @@ class SpanWhy:
     lexical: float
     share: float
     relevance: float = 0.0
-    passing: float = 0.0
+    alone: float = 0.0
     terms: tuple[tuple[str, float], ...] = ()
     words: tuple[tuple[str, float], ...] = ()
     resumes: int | None = None

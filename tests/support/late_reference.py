@@ -6,6 +6,7 @@ Features are returned by name, so that the engine's order of features is checked
 import math
 
 from tsim.index import distinct, terms
+from tsim.index.speakers import first_person
 
 LEAST = 1e-4
 
@@ -79,21 +80,47 @@ def coverage(weights, texts):
 
 
 def relevant(c, turns, vectors, query, weights, nats):
-    """Returns the score of each turn, the best coverage of a window and its best cosine."""
+    """Returns both scores of each turn, the best coverage of a window and its best cosine."""
     texts = [text for _, text in turns]
     width = min(c.window_turns, len(turns))
     lexical = c.lexical_weight * nats**c.information_power
     spans = [range(n, n + width) for n in range(len(turns) - width + 1)]
     cosines = [cosine(add(*(vectors[n] for n in span)), query) for span in spans]
     covers = [coverage(weights, [texts[n] for n in span]) for span in spans]
-    out = []
+    owns, out = [], []
     for t in range(len(turns)):
-        own = dot(vectors[t], query) + lexical * coverage(weights, [texts[t]])
+        owns.append(dot(vectors[t], query) + lexical * coverage(weights, [texts[t]]))
         near = max(cosines[n] + lexical * covers[n] for n, span in enumerate(spans) if t in span)
-        out.append(own + c.window_weight * near)
+        out.append(owns[t] + c.window_weight * near)
     if max(out) <= 0:
         out = [value - min(out) for value in out]
-    return out, max(covers), max(cosines)
+    return owns, out, max(covers), max(cosines)
+
+
+def relative(values):
+    """Returns values relative to the highest; negative ones become 0."""
+    top = max(1e-9, *values)
+    return [max(0.0, value) / top for value in values]
+
+
+def kept(c, sure, words, a, t):
+    """Returns which share of a value reaches turn t from turn a."""
+    out = 1.0
+    for step in range(a + 1, t + 1):
+        out *= (1 - sure[step]) * math.exp(-words[step] / c.fade_words)
+    for step in range(a - 1, t - 1, -1):
+        out *= (1 - sure[step + 1]) * math.exp(-words[step] / c.fade_words)
+    return out
+
+
+def inherited(c, shares, sure, words):
+    """Returns the value of each turn by its own score or that of a turn nearby."""
+    places = range(len(words))
+    return [
+        max(max(shares[a], 1e-9) ** c.relevance_power * kept(c, sure, words, a, t) for a in places)
+        / max(1.0, words[t] / c.long_turn_words)
+        for t in places
+    ]
 
 
 def asking(question, cosines, run_cosines, covered, nats, window):
@@ -107,61 +134,59 @@ def asking(question, cosines, run_cosines, covered, nats, window):
     }
 
 
-def run_features(q, run, *, cosine, cosines, words, shares, sure, length):
+def run_features(q, run, *, cosine, words, shares, sure, length):
     begin, end = run
-    g, best, share = q["covered"], max(cosines[begin:end]), max(shares[begin:end])
-    edges = [1.0, *sure[1:], 1.0]
+    g, edges = q["covered"], [1.0, *sure[1:], 1.0]
     return {
+        "run": 1.0,
+        "run × covered": g,
+        "run × question length": q["length"],
         "cosine": cosine,
         "cosine × covered": cosine * g,
         "cosine × question length": cosine * q["length"],
-        "best turn": best,
-        "best turn × covered": best * g,
         "words": words,
         "words × covered": words * g,
-        "words × covered²": words * g * g,
-        "words × rarity": words * q["rarity"],
-        "turn score": share,
-        "turn score²": share**2,
-        "turn score × covered": share * g,
-        "turn score² × covered": share**2 * g,
+        "best turn's score": max(shares[begin:end]),
         "length": math.log(length),
         "new topic before": edges[begin],
         "new topic after": edges[end],
-        "new topic inside": max(edges[begin + 1 : end]),
     }
 
 
-def turn_features(q, t, *, cosines, highest, words, turn, length):
-    g, role, text = q["covered"], *turn
+def turn_features(q, t, *, cosines, highest, words, own, inherited, again, turns, length, long):
+    g, text = q["covered"], turns[t][1]
     before = cosines[max(0, t - 1)]
-    after = cosines[min(len(cosines) - 1, t + 1)]
+    beside = max(words[n] if 0 <= n < len(words) else 0.0 for n in (t - 1, t + 1))
+    told = math.log(tells(turns, turns[t][0]))
     return {
         "cosine": cosines[t],
         "cosine × covered": cosines[t] * g,
-        "above neighbours": cosines[t] - (before + after) / 2,
+        "cosine before": before,
+        "cosine before × covered": before * g,
         "run above turn": highest - cosines[t],
-        "words": words,
-        "words × covered": words * g,
-        "user": float(role == "user"),
-        "user × covered": g * (role == "user"),
+        "words": words[t],
+        "words × covered": words[t] * g,
+        "words × rarity": words[t] * q["rarity"],
+        "words beside × covered": beside * g,
+        "own score": own[t],
+        "inherited": inherited[t],
+        "inherited²": inherited[t] ** 2,
+        "inherited × covered": inherited[t] * g,
+        "interleaved inherited": 0.0,
+        "interleaved inherited²": 0.0,
+        "interleaved inherited × covered": 0.0,
+        "interleaved words": 0.0,
+        "resumes": again[t],
+        "tells": told,
+        "tells × covered": told * g,
+        "first person": math.log(1 + first_person(text)),
         "asks": float(text.rstrip().endswith("?")),
-        "length": math.log(1 + length),
+        "length": math.log(1 + min(length, long)),
+        "excess length": math.log(min(max(1.0, length / long), 5.0)),
     }
 
 
-def question_features(q):
-    return {
-        "question length": q["length"],
-        "covered": q["covered"],
-        "covered²": q["covered"] ** 2,
-        "rarity": q["rarity"],
-        "rarity × covered": q["rarity"] * q["covered"],
-        "run above turn": q["run"] - q["turn"],
-    }
-
-
-def presence_features(q, highest, best_run, run_peak, turn_peak):
+def presence_features(q, highest, best_run, best_turn, run_peak, turn_peak):
     certainty = log_odds(highest)
     return {
         "question length": q["length"],
@@ -174,6 +199,7 @@ def presence_features(q, highest, best_run, run_peak, turn_peak):
         "run cosine × thread length": q["run"] * q["thread"],
         "certainty × thread length": certainty * q["thread"],
         "best run": best_run,
+        "best turn": best_turn,
         "run peak": run_peak,
         "turn peak": turn_peak,
     }
@@ -206,38 +232,32 @@ def softmax(values):
     return {key: math.exp(value - top) / total for key, value in values.items()}
 
 
-def values(c, fitted, chances, turn_chances, sure, words, again):
+def tells(turns, role):
+    """Returns the share of a speaker's turns that are in the first person, smoothed."""
+    said = [text for speaker, text in turns if speaker == role]
+    return (sum(first_person(text) > 0 for text in said) + 1) / (len(said) + 2)
+
+
+def values(c, fitted, chances, turn_chances, sure, turns):
     """Returns the value per word of each turn."""
-    count = len(words)
+    words = lengths(turns)
+    places = range(len(words))
     density = {
         (begin, end): chance / (sum(words[begin:end]) + end - begin)
         for (begin, end), chance in chances.items()
     }
-    inside = [
-        max((v for (b, e), v in density.items() if b <= t < e), default=0.0) for t in range(count)
-    ]
+    inside = [max((v for (b, e), v in density.items() if b <= t < e), default=0.0) for t in places]
+    alone = [turn_chances[t] / (words[t] + 1) for t in places]
     out = []
-    for t in range(count):
-        reached = 0.0
-        for a in range(count):
-            kept = max(inside[a], 1e-18)
-            for step in range(a + 1, t + 1):
-                kept *= (1 - sure[step]) * math.exp(-words[step] / c.fade_words)
-            for step in range(a - 1, t - 1, -1):
-                kept *= (1 - sure[step + 1]) * math.exp(-words[step] / c.fade_words)
-            reached = max(reached, kept)
-        resumes = max(
-            [again[t], *(max(again[b:e]) for b, e in chances if b <= t < e)],
-        )
-        alone = turn_chances[t] / (words[t] + 1)
-        out.append(
-            max(
-                inside[t],
-                fitted.extension * reached,
-                fitted.reentry * max(inside) * resumes,
-                alone,
-            )
-        )
+    for t in places:
+        reached = max(max(inside[a], 1e-18) * kept(c, sure, words, a, t) for a in places)
+        beside = 0.0
+        if t > 0:
+            beside = max(beside, alone[t - 1] * (1 - sure[t]))
+        if t + 1 < len(words):
+            beside = max(beside, alone[t + 1] * (1 - sure[t + 1]))
+        beside *= 0.3 * tells(turns, turns[t][0])
+        out.append(max(inside[t], fitted.extension * reached, alone[t], beside))
     return out
 
 

@@ -547,7 +547,7 @@ def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, m
     with Memory.open(path, model=minilm) as memory:
         memory.thread("a").add_many([*_chat(60), *RULE, *_chat(800), *CHANGE, *_chat(60)])
 
-    def ask(preset, budget=240):
+    def ask(preset, budget=400):
         with Memory.open(path, model=minilm, preset=preset, rebuild=True) as memory:
             thread = memory.thread("a")
             hits = thread.search("What do I do with an opened carton at Kedichem?", budget=budget)

@@ -223,15 +223,20 @@ def test_reopening_changes_no_bit_of_a_search(tmp_path):
         assert thread._embedder.embedded == [], "stored runs are not embedded again"
 
 
+def span_lines(export):
+    return [line for line in export.splitlines() if b'"kind": "span"' in line]
+
+
 def test_an_export_keeps_the_runs_and_a_rebuild_restores_them(tmp_path):
     with Memory.open(tmp_path / "a.db", model=Hashed(), preset=LATE) as memory:
         memory.thread("a").add_many(talk(80, seed=7))
         memory.thread("a").forget(turn=33)
         whole = exported(memory, tmp_path / "a.jsonl")
-        assert b'"kind": "span"' in whole
+        assert span_lines(whole)
         assert memory.verify().problems == ()
         memory.rebuild()
-        assert exported(memory, tmp_path / "b.jsonl") == whole
+        # Episodes may differ: a turn is assigned to one when it arrives, after those then there.
+        assert span_lines(exported(memory, tmp_path / "b.jsonl")) == span_lines(whole)
     with Memory.open(tmp_path / "c.db", model=Hashed(), preset=LATE) as memory:
         memory.import_(tmp_path / "a.jsonl")
         assert exported(memory, tmp_path / "c.jsonl") == whole

@@ -15,19 +15,19 @@ from scaleqa.systems.declaration import Budget, Kind, SystemDeclaration
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
 from tsim import Hit, Memory, NewTurn
 from tsim.fitted import GROUPS
-from tsim.presets import LATE, AnyPreset, LateSettings, Preset
+from tsim.presets import AnyPreset, LateSettings, Preset, late_for
 
+# Log odds that decide between runs and turns whatever the other features say.
+CERTAIN = 50.0
 # The parts of the late preset, each with a function that removes it.
 PARTS: dict[str, Callable[[LateSettings], LateSettings]] = {
     # Runs of turns are compared by the mean of their turns' vectors: nothing else is embedded.
     "runs": lambda s: replace(s, runs=replace(s.runs, embedded=False)),
-    # Every question is taken to be about an episode.
-    "passing": lambda s: _weighted(s, passing=lambda name: 0.0, bias=-50.0),
-    "words": lambda s: _weighted(
-        replace(s, span=replace(s.span, lexical_weight=0.0)),
-        run=lambda name: 0.0 if name.startswith("words") else 1.0,
-        turn=lambda name: 0.0 if name.startswith("words") else 1.0,
-    ),
+    # Only runs of turns are compared, or only single turns.
+    "turns": lambda s: _preferring_runs(s, CERTAIN),
+    "episodes": lambda s: _preferring_runs(s, -CERTAIN),
+    "words": lambda s: _without(replace(s, span=replace(s.span, lexical_weight=0.0)), "words"),
+    "speakers": lambda s: _without(s, "tells", "first person"),
     "names": lambda s: replace(s, span=replace(s.span, name_factor=1.0)),
     # The same probability of a new topic at every gap.
     "boundaries": lambda s: replace(
@@ -52,20 +52,22 @@ def _without_cues(settings: LateSettings) -> LateSettings:
     return replace(settings, boundary=boundary)
 
 
-def _weighted(
-    settings: LateSettings, *, bias: float | None = None, **factors: Callable[[str], float]
-) -> LateSettings:
-    """Multiplies fitted weights by factors that depend on the names of their features."""
+def _without(settings: LateSettings, *words: str) -> LateSettings:
+    """Removes the features of runs and turns whose names contain one of some words."""
     changed: dict[str, Any] = {
         group: tuple(
-            weight * factors[group](name)
+            0.0 if any(word in name for word in words) else weight
             for name, weight in zip(GROUPS[group], getattr(settings.fitted, group), strict=True)
         )
-        for group in factors
+        for group in ("run", "turn")
     }
-    if bias is not None:
-        changed = {group: (*weights[:-1], bias) for group, weights in changed.items()}
     return replace(settings, fitted=replace(settings.fitted, **changed))
+
+
+def _preferring_runs(settings: LateSettings, logits: float) -> LateSettings:
+    """Adds to the logit of every run, whose first feature is the constant 1."""
+    first, *others = settings.fitted.run
+    return replace(settings, fitted=replace(settings.fitted, run=(first + logits, *others)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +175,9 @@ def _relevance(hits: Sequence[Hit]) -> float | None:
 
 
 def _make(options: TsimOptions, tools: Tools) -> Tsim:
-    preset = without(LATE, options.off.split("+")) if options.off else LATE
+    preset = late_for(tools.embedder.identity)
+    if options.off:
+        preset = without(preset, options.off.split("+"))
     return Tsim(tools, preset, k=options.k, budget=options.budget)
 
 

@@ -18,7 +18,6 @@ from tsim.errors import InputError
 from tsim.rank.fitted import (
     HIT_FEATURES,
     PRESENCE_FEATURES,
-    QUESTION_FEATURES,
     RUN_FEATURES,
     TURN_FEATURES,
     FittedSettings,
@@ -29,7 +28,6 @@ BIAS = "bias"
 GROUPS: Mapping[str, Sequence[str]] = {
     "run": RUN_FEATURES,
     "turn": TURN_FEATURES,
-    "passing": (*QUESTION_FEATURES, BIAS),
     "presence": (*PRESENCE_FEATURES, BIAS),
     "relevance": (*HIT_FEATURES, BIAS),
 }
@@ -46,12 +44,10 @@ BOUNDARY = (
 UNFITTED = FittedSettings(
     run=tuple(0.0 for _ in RUN_FEATURES),
     turn=tuple(0.0 for _ in TURN_FEATURES),
-    passing=tuple(0.0 for _ in GROUPS["passing"]),
     presence=tuple(0.0 for _ in GROUPS["presence"]),
     relevance=tuple(0.0 for _ in GROUPS["relevance"]),
     min_relevance=0.0,
     extension=0.0,
-    reentry=0.0,
 )
 # Significant digits; more would only record the rounding of one machine's arithmetic.
 DIGITS = 6
@@ -74,12 +70,15 @@ class Weights(BaseModel):
     boundary: dict[str, float]
     run: dict[str, float]
     turn: dict[str, float]
-    passing: dict[str, float]
     presence: dict[str, float]
     relevance: dict[str, float]
     min_relevance: float
     extension: float
-    reentry: float
+
+
+def ships(model: str) -> bool:
+    """Returns whether weights that were fitted for a model ship with the package."""
+    return (resources.files("tsim.fitted") / f"{model}.json").is_file()
 
 
 def load(model: str) -> Weights:
@@ -135,7 +134,6 @@ def apply(settings: LateSettings, weights: Weights) -> LateSettings:
             **groups,
             min_relevance=weights.min_relevance,
             extension=weights.extension,
-            reentry=weights.reentry,
         ),
     )
 
@@ -152,7 +150,7 @@ def describe(settings: LateSettings, *, model: str, fitted_on: str) -> bytes:
             group: dict(zip(names, map(_rounded, fitted[group]), strict=True))
             for group, names in GROUPS.items()
         },
-        **{name: _rounded(fitted[name]) for name in ("min_relevance", "extension", "reentry")},
+        **{name: _rounded(fitted[name]) for name in ("min_relevance", "extension")},
     }
     return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
 

@@ -2,6 +2,7 @@
 
 from tsim.index.dense import DenseIndex
 from tsim.index.postings import TERM, Postings, distinct, terms
+from tsim.index.speakers import Speakers
 from tsim.index.windows import WindowIndex
 
-__all__ = ["TERM", "DenseIndex", "Postings", "WindowIndex", "distinct", "terms"]
+__all__ = ["TERM", "DenseIndex", "Postings", "Speakers", "WindowIndex", "distinct", "terms"]

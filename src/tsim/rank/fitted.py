@@ -1,12 +1,10 @@
 """The fitted model: how likely each part of a thread holds what a question asks for.
 
-A question is either about an episode, which is found by the text of a run of turns, or about a fact
-that was mentioned in passing, which is found by a single turn. For each case there is a softmax
-over its candidates, and a gate estimates which of the two cases it is:
+The candidates are all runs of turns and all single turns: what was asked may be the subject of an
+episode, which the text of a run shows best, or a fact in a single turn, which the turns around it
+would hide. One softmax covers them all:
 
-    P(run)  = (1 - passing) · softmax over runs of   Σ weight · feature(run)
-    P(turn) =      passing  · softmax over turns of  Σ weight · feature(turn)
-    passing = logistic(Σ weight · feature(question))
+    P(candidate) = softmax over runs and turns of  Σ weight · feature(candidate)
 
 These probabilities are relative to the thread: they assume that what was asked is there. The
 relevance of a hit is a calibrated probability that it holds what was asked, wherever it was asked:
@@ -15,9 +13,9 @@ relevance of a hit is a calibrated probability that it holds what was asked, whe
     presence       = logistic(Σ weight · feature(question in the thread))
     relevance(hit) = presence · logistic(weight · log odds of mass(hit) + bias)
 
-All weights are fitted by `scaleqa fit`, except a few that our threads cannot show and
-`tsim.fitting` gives reasons for. Words count as far as the best place
-of the thread covers the question (`covered`): a rare word in common may be a coincidence.
+All weights are fitted by `scaleqa fit`. Many features are multiplied by how much of the question's
+word weight the best place of the thread contains (`covered`): if little, a rare word in common may
+be a coincidence, and if much, it shows where to look.
 """
 
 import math
@@ -31,43 +29,44 @@ import numpy.typing as npt
 Column: TypeAlias = npt.NDArray[np.float64]
 
 RUN_FEATURES = (
+    "run",
+    "run × covered",
+    "run × question length",
     "cosine",
     "cosine × covered",
     "cosine × question length",
-    "best turn",
-    "best turn × covered",
     "words",
     "words × covered",
-    "words × covered²",
-    "words × rarity",
-    "turn score",
-    "turn score²",
-    "turn score × covered",
-    "turn score² × covered",
+    "best turn's score",
     "length",
     "new topic before",
     "new topic after",
-    "new topic inside",
 )
 TURN_FEATURES = (
     "cosine",
     "cosine × covered",
-    "above neighbours",
+    "cosine before",
+    "cosine before × covered",
     "run above turn",
     "words",
     "words × covered",
-    "user",
-    "user × covered",
+    "words × rarity",
+    "words beside × covered",
+    "own score",
+    "inherited",
+    "inherited²",
+    "inherited × covered",
+    "interleaved inherited",
+    "interleaved inherited²",
+    "interleaved inherited × covered",
+    "interleaved words",
+    "resumes",
+    "tells",
+    "tells × covered",
+    "first person",
     "asks",
     "length",
-)
-QUESTION_FEATURES = (
-    "question length",
-    "covered",
-    "covered²",
-    "rarity",
-    "rarity × covered",
-    "run above turn",
+    "excess length",
 )
 PRESENCE_FEATURES = (
     "question length",
@@ -80,12 +79,11 @@ PRESENCE_FEATURES = (
     "run cosine × thread length",
     "certainty × thread length",
     "best run",
+    "best turn",
     "run peak",
     "turn peak",
 )
 HIT_FEATURES = ("mass",)
-# The gate is never certain: both cases always get a share of the budget.
-LEAST_SHARE = 0.1
 # Probabilities are kept away from 0 and 1, whose log odds are infinite.
 LEAST = 1e-4
 
@@ -97,23 +95,19 @@ class FittedSettings:
     Attributes:
         run: Weights of the features of runs.
         turn: Weights of the features of turns.
-        passing: Weights of the features of questions, and the bias of the gate.
         presence: Weights of the features of questions in a thread, and the bias.
         relevance: The weight of a hit's mass, and the bias.
-        min_relevance: By default, a search returns nothing if presence is below this. 1 % of the
-            answered questions have hits whose relevances add up to less, so fewer are lost.
+        min_relevance: By default, a search returns nothing if presence is below this; 1 % of the
+            answered questions are lost. 0 if presence is not calibrated for the embedding model.
         extension: Share of a run's value that the turns around it inherit.
-        reentry: Value of a turn where the best topic resumes, relative to the best run.
     """
 
     run: tuple[float, ...]
     turn: tuple[float, ...]
-    passing: tuple[float, ...]
     presence: tuple[float, ...]
     relevance: tuple[float, ...]
     min_relevance: float
     extension: float
-    reentry: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,104 +135,124 @@ class Asking:
     turn_peak: float
 
 
-def run_features(
-    asking: Asking,
-    *,
-    cosine: Column,
-    best_turn: Column,
-    words: Column,
-    score: Column,
-    length: Column,
-    edges: Sequence[Column],
-) -> list[Column]:
-    """Returns the features of all runs, one column each, in the order of `RUN_FEATURES`.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Runs:
+    """What the features of runs are computed from, one value per run.
 
-    Args:
-        asking: The question.
-        cosine: The cosine of each run's text.
-        best_turn: The highest cosine among its turns.
+    Attributes:
+        cosine: The cosine of its text.
         words: The share of the question's word weight that it contains.
         score: The highest combined score of its turns, relative to the best of the thread.
         length: The logarithm of its number of words.
-        edges: Confidence of a new topic before it, after it, and at most inside it.
+        opens: Confidence of a new topic before it.
+        closes: Confidence of a new topic after it.
     """
-    g = asking.covered
-    square = score * score
-    return [
-        cosine,
-        cosine * g,
-        cosine * asking.length,
-        best_turn,
-        best_turn * g,
-        words,
-        words * g,
-        words * g**2,
-        words * asking.rarity,
-        score,
-        square,
-        score * g,
-        square * g,
-        length,
-        *edges,
-    ]
+
+    cosine: Column
+    words: Column
+    score: Column
+    length: Column
+    opens: Column
+    closes: Column
 
 
-def turn_features(
-    asking: Asking,
-    *,
-    cosine: Column,
-    run_cosine: Column,
-    words: Column,
-    user: Column,
-    asks: Column,
-    length: Column,
-) -> list[Column]:
-    """Returns the features of all turns, one column each, in the order of `TURN_FEATURES`.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Turns:
+    """What the features of turns are computed from, one value per turn.
 
-    Args:
-        asking: The question.
-        cosine: The cosine of each turn.
+    Attributes:
+        cosine: Its cosine.
         run_cosine: The highest cosine among the turn and the runs that contain it.
         words: The share of the question's word weight that it contains.
-        user: 1 if the user speaks.
+        own: Cosine and words combined, relative to the best of the thread.
+        inherited: The value by combined score and inheritance, relative to the best of the thread.
+        interleaved: 1 in an interleaved stretch, where turns inherit along their conversation and
+            runs are not candidates.
+        resumes: Its value as a place where the best turn's topic resumes.
+        tells: The logarithm of the share of its speaker's turns that are in the first person.
+        first_person: The logarithm of one plus its number of first-person words.
         asks: 1 if it ends with a question mark.
-        length: The logarithm of its number of words.
+        length: The logarithm of its number of words, if it is not long.
+        excess: The logarithm of its length relative to the shortest long turn; 0 if it is shorter.
     """
-    g = asking.covered
-    before, after = np.append(cosine[:1], cosine[:-1]), np.append(cosine[1:], cosine[-1:])
+
+    cosine: Column
+    run_cosine: Column
+    words: Column
+    own: Column
+    inherited: Column
+    interleaved: Column
+    resumes: Column
+    tells: Column
+    first_person: Column
+    asks: Column
+    length: Column
+    excess: Column
+
+
+def run_features(asking: Asking, runs: Runs) -> list[Column]:
+    """Returns the features of all runs, one column each, in the order of `RUN_FEATURES`."""
+    g, ones = asking.covered, np.ones(len(runs.cosine))
+    return [
+        ones,
+        ones * g,
+        ones * asking.length,
+        runs.cosine,
+        runs.cosine * g,
+        runs.cosine * asking.length,
+        runs.words,
+        runs.words * g,
+        runs.score,
+        runs.length,
+        runs.opens,
+        runs.closes,
+    ]
+
+
+def turn_features(asking: Asking, turns: Turns) -> list[Column]:
+    """Returns the features of all turns, one column each, in the order of `TURN_FEATURES`."""
+    g, cosine, words, inherited = asking.covered, turns.cosine, turns.words, turns.inherited
+    before = np.append(cosine[:1], cosine[:-1])
+    beside = np.maximum(np.append(0.0, words[:-1]), np.append(words[1:], 0.0))
+    lane = inherited * turns.interleaved
     return [
         cosine,
         cosine * g,
-        cosine - (before + after) / 2,
-        run_cosine - cosine,
+        before,
+        before * g,
+        turns.run_cosine - cosine,
         words,
         words * g,
-        user,
-        user * g,
-        asks,
-        length,
+        words * asking.rarity,
+        beside * g,
+        turns.own,
+        inherited,
+        inherited**2,
+        inherited * g,
+        lane,
+        lane**2,
+        lane * g,
+        words * turns.interleaved,
+        turns.resumes,
+        turns.tells,
+        turns.tells * g,
+        turns.first_person,
+        turns.asks,
+        turns.length,
+        turns.excess,
     ]
 
 
-def question_features(asking: Asking) -> list[float]:
-    """Returns the features of a question, in the order of `QUESTION_FEATURES`."""
-    return [
-        asking.length,
-        asking.covered,
-        asking.covered**2,
-        asking.rarity,
-        asking.rarity * asking.covered,
-        asking.run_cosine - asking.turn_cosine,
-    ]
-
-
-def presence_features(asking: Asking, highest: float, best_run: float) -> list[float]:
+def presence_features(
+    asking: Asking, highest: float, best_run: float, best_turn: float
+) -> list[float]:
     """Returns the features of a question in a thread, in the order of `PRESENCE_FEATURES`.
 
     Args:
         asking: The question.
         highest: The highest probability of a run or turn.
         best_run: The highest logit of a run; 0 if there is none.
+        best_turn: The highest logit of a turn.
     """
     certainty = log_odds(highest)
     return [
@@ -252,6 +266,7 @@ def presence_features(asking: Asking, highest: float, best_run: float) -> list[f
         asking.run_cosine * asking.thread_length,
         certainty * asking.thread_length,
         best_run,
+        best_turn,
         asking.run_peak,
         asking.turn_peak,
     ]
@@ -289,9 +304,3 @@ def probability(weights: Sequence[float], features: Sequence[float]) -> float:
     """Returns the logistic function of a weighted sum; the last weight is the bias."""
     total = float(np.dot(weights[:-1], features)) + weights[-1]
     return float(1 / (1 + np.exp(-np.clip(total, -500, 500))))
-
-
-def passing(settings: FittedSettings, asking: Asking) -> float:
-    """Returns the probability that a question is about a fact mentioned in passing."""
-    share = probability(settings.passing, question_features(asking))
-    return LEAST_SHARE + (1 - 2 * LEAST_SHARE) * share

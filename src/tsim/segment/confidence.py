@@ -77,27 +77,35 @@ def cues(role: str, text: str) -> Cues:
     return Cues(role == USER_ROLE, len(text.split()), text.rstrip().endswith(QUESTION_MARKS))
 
 
-def cue_odds(settings: ConfidenceSettings, turn: Cues, before: Cues | None) -> float:
-    """Returns cue(i) of the gap before a turn, given the turn before it, if there is one."""
-    if before is None:
-        return 0.0
-    odds = settings.length_weight * (math.log1p(turn.words) - MEAN_LOG_WORDS)
-    if turn.user:
-        odds += settings.user_weight / 2
-        if before.user:
-            odds += settings.user_after_user_weight
-    elif before.user:
-        odds -= settings.user_weight / 2
-    if before.asks:
-        odds -= settings.question_weight
-    return odds
-
-
-def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = True) -> Vector:
-    """Returns z of the gap before each row, without its cue.
+def cue_features(turn: Cues, before: Cues | None) -> tuple[float, float, float, float]:
+    """Returns the features of cue(i), in the order of its terms.
 
     Args:
-        settings: Constants.
+        turn: The turn after the gap.
+        before: The turn before it, if there is one.
+    """
+    if before is None:
+        return 0.0, 0.0, 0.0, 0.0
+    user = 0.5 if turn.user else -0.5 if before.user else 0.0
+    length = math.log1p(turn.words) - MEAN_LOG_WORDS
+    return float(turn.user and before.user), user, length, float(before.asks)
+
+
+def cue_odds(settings: ConfidenceSettings, turn: Cues, before: Cues | None) -> float:
+    """Returns cue(i) of the gap before a turn, given the turn before it, if there is one."""
+    twice, user, length, asked = cue_features(turn, before)
+    return (
+        settings.user_after_user_weight * twice
+        + settings.user_weight * user
+        + settings.length_weight * length
+        - settings.question_weight * asked
+    )
+
+
+def gap_cosines(vectors: Vectors, *, settled: bool = True) -> tuple[Vector, Vector]:
+    """Returns the two cosines of z for the gap before each row: of the sides, and of the drift.
+
+    Args:
         vectors: The vectors of turns, in order.
         settled: Whether to use the turn after each row; False computes each gap as it was when its
             own turn had just arrived.
@@ -105,10 +113,14 @@ def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = 
     near = _back(vectors, 2) + _back(vectors, 1)
     ahead = vectors + _back(vectors, -1) if settled else vectors
     far = _back(vectors, 4) + _back(vectors, 3) + near
+    return cosines(near, ahead), cosines(far, vectors)
+
+
+def log_odds(settings: ConfidenceSettings, vectors: Vectors, *, settled: bool = True) -> Vector:
+    """Returns z of the gap before each row, without its cue; arguments as in `gap_cosines`."""
+    sides, drift = gap_cosines(vectors, settled=settled)
     out: Vector = (
-        settings.bias
-        - settings.sides_weight * cosines(near, ahead)
-        - settings.drift_weight * cosines(far, vectors)
+        settings.bias - settings.sides_weight * sides - settings.drift_weight * drift
     ).astype(np.float32)
     return out
 

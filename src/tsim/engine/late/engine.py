@@ -20,7 +20,7 @@ from tsim import tokens
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import ask, resume
-from tsim.engine.late.scoring import Scores, observe, score, value, with_words
+from tsim.engine.late.scoring import Scores, observe, score, value
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import HEADING, ReentrySettings, SpanSettings, Values, gather, pack
@@ -132,11 +132,11 @@ class LateEngine(Numbered):
 
         asked = ask(span, self.index, query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
-        scores = score(settings.fitted, observe(self.index, asked))
+        scores = score(settings.fitted, observe(span, self.index, asked))
         # Not the relevances of the hits, which add up to less if the budget is small.
         if query.least is None and scores.presence < settings.fitted.min_relevance:
             return []
-        worth = with_words(span, self.index, asked, value(span, self.index, asked, scores))
+        worth = value(self.index, scores)
         budget = tokens.words_within(query.budget or span.budget)
         chosen = self._too_long(scores, budget) or self.choose(worth, budget)
         found = explain(

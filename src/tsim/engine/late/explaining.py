@@ -49,7 +49,7 @@ def explain(
     links = [_raised(resumed, worth, span) for span in spans]
     shared = _shared(resumed, index.postings, links) if resumed else {}
     found = []
-    found_masses = masses(scores, worth, spans)
+    found_masses = masses(scores, spans)
     for span, top, link, mass in zip(spans, tops, links, found_masses, strict=True):
         score = relevance(scores.settings, scores.presence, mass)
         similar = float(asked.similar[top])
@@ -62,7 +62,7 @@ def explain(
             lexical=sum(share for _, share in words),
             share=float(worth[top]) / most,
             relevance=score,
-            passing=scores.passing,
+            alone=float(scores.turns.sum()),
             terms=_terms(scores, top),
             words=words,
             resumes=ids[resumed.anchor] if resumed and again else None,

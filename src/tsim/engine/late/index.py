@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tsim.assemble import line
 from tsim.engine.stretches import Stretches
-from tsim.index import DenseIndex, Postings, WindowIndex
+from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
 from tsim.rank import Paths, SpanSettings, Values, paths
 from tsim.segment import (
     AFTER,
@@ -47,7 +47,8 @@ class RunTable:
     Attributes:
         begins: The first place of each.
         ends: The place after its last.
-        edges: Confidence of a new topic before it, after it, and at most inside it.
+        opens: Confidence of a new topic before it.
+        closes: Confidence of a new topic after it.
         words: Its number of words.
         owners: For every place of every run, the run.
         places: The same, the place.
@@ -56,7 +57,8 @@ class RunTable:
 
     begins: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
-    edges: tuple[Values, Values, Values]
+    opens: Values
+    closes: Values
     words: Values
     owners: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]
@@ -70,6 +72,7 @@ class ThreadIndex:
         vectors: One row per turn.
         windows: Scores of the windows of turns.
         postings: The words of the turns whose texts have been read.
+        speakers: The speakers of the same turns.
         runs: The closed runs, each with its row in `run_vectors`.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
     """
@@ -101,10 +104,12 @@ class ThreadIndex:
         self.runs: dict[Run, int] = {}
         self.run_vectors = DenseIndex(dimension, vectors[:0])
         self._paths: Paths | None = None
+        self._gaps: Values | None = None
         self._settled = 0  # number of turns when boundary evidence was last updated
         self.vectors = DenseIndex(dimension, vectors)
         self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
+        self.speakers = Speakers()
         self.stretches = Stretches(links, self.vectors, self._users)
 
     def __len__(self) -> int:
@@ -135,6 +140,7 @@ class ThreadIndex:
     def read(self, turn: Turn) -> None:
         """Adds the text and the speaker of the first unread turn."""
         self.postings.append(turn.text)
+        self.speakers.append(turn.role, turn.text)
         self._words.append(len(line(turn).split()))
         found = cues(turn.role, turn.text)
         self._users.append(found.user)
@@ -217,27 +223,22 @@ class ThreadIndex:
         open_runs = [run for run in self._cutter.open_runs(len(self)) if run not in self.runs]
         every = np.array([*self.runs, *open_runs], dtype=np.int64).reshape(-1, 2)
         begins, ends = every[:, 0], every[:, 1]
-        sure = np.concatenate([[1.0], self.confidences(0, len(self))[1:], [1.0]])
+        sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])
         total = np.append(0, np.cumsum(self.lengths, dtype=np.int64))
         sizes = ends - begins
         owners = np.repeat(np.arange(len(every)), sizes)
         first = np.repeat(begins - np.append(0, np.cumsum(sizes)[:-1]), sizes)
-        inside = np.maximum.reduceat(sure, np.stack([begins + 1, ends], axis=1).ravel())[::2]
         means = [self.mean(run) for run in open_runs]
         return RunTable(
             begins=begins,
             ends=ends,
-            edges=(sure[begins], sure[ends], inside if len(every) else sure[:0]),
+            opens=sure[begins],
+            closes=sure[ends],
             words=(total[ends] - total[begins]).astype(np.float64),
             owners=owners,
             places=first + np.arange(len(owners)),
             open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
         )
-
-    @property
-    def users(self) -> npt.NDArray[np.bool_]:
-        """Which turns are the user's."""
-        return np.frombuffer(self._users, dtype=np.bool_)
 
     @property
     def asks(self) -> npt.NDArray[np.bool_]:
@@ -247,5 +248,11 @@ class ThreadIndex:
     def paths(self) -> Paths:
         """Returns how values decay along the thread; cached until a turn is added."""
         if self._paths is None or len(self._paths.onward) != len(self):
-            self._paths = paths(self._span, self.confidences(0, len(self)), self.lengths)
+            self._paths = paths(self._span, self.gaps(), self.lengths)
         return self._paths
+
+    def gaps(self) -> Values:
+        """Returns the confidence of a new topic before each turn; cached until a turn is added."""
+        if self._gaps is None or len(self._gaps) != len(self):
+            self._gaps = self.confidences(0, len(self))
+        return self._gaps

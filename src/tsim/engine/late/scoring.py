@@ -3,8 +3,8 @@
 The value of a turn is the probability per word that it adds to a context: that of a turn divided by
 its length, or that of a run divided by the run's length, whichever is higher. Turns next to a run
 inherit a share of its value, reduced at every gap where a new topic may begin, because the run may
-end too early. In interleaved stretches, where runs mix conversations, turns inherit along their
-conversation (`following.py`).
+end too early. The turns before and after a single turn inherit a share of its value as well: what
+was asked for may be in the reply, and a turn alone is hard to understand.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,9 @@ from tsim.rank.fitted import (
     Asking,
     Column,
     FittedSettings,
+    Runs,
+    Turns,
     logits,
-    passing,
     presence_features,
     probability,
     run_features,
@@ -32,12 +33,13 @@ from tsim.rank.fitted import (
 
 # Words that a turn costs in a context besides its own line: a heading, if it is alone.
 OVERHEAD = 1.0
-# Share of the question's word weight in the best place of the thread from which words begin to tell
-# where to look, and from which they alone do. A word that occurs once counts half. Of reworded
-# questions 95 % are below .2, of questions with names half are above .38 (s1).
-UNTOLD, TOLD = 0.32, 0.45
-# Words by which the probability of a conversation is divided in interleaved stretches.
-CONVERSATION_WORDS = 30.0
+# Length, relative to the shortest long turn, from which a turn is no longer penalised for more:
+# about the longest turns that the weights were fitted on.
+MOST_EXCESS = 5.0
+# Share of a single turn's value that the turns beside it inherit, if their speakers always talk
+# about themselves; less if they rarely do. Chosen on s1 as the most that costs hardly anything
+# there, where the evidence is never beside a turn that says the same.
+BESIDE_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +50,7 @@ class Observed:
         asking: The question as a whole.
         table: The runs.
         interleaved: Which turns are in interleaved stretches.
-        whole: Which runs lie outside interleaved stretches; only these have a probability.
+        whole: Which runs lie outside interleaved stretches; only these are candidates.
         runs: The features of these runs.
         turns: The features of all turns.
     """
@@ -68,9 +70,6 @@ class Scores:
     Attributes:
         settings: The weights.
         observed: The features.
-        passing: Probability that the question is about a fact mentioned in passing.
-        run_logits: The logits of the runs outside interleaved stretches.
-        turn_logits: The logits of the turns.
         runs: P(run) of every run; 0 in interleaved stretches.
         turns: P(turn) of every turn.
         question: The features of the presence of what was asked.
@@ -79,16 +78,13 @@ class Scores:
 
     settings: FittedSettings
     observed: Observed
-    passing: float
-    run_logits: Column
-    turn_logits: Column
     runs: Column
     turns: Column
     question: list[float]
     presence: float
 
 
-def observe(index: ThreadIndex, asked: Asked) -> Observed:
+def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     """Computes the features of a question in a thread, which must not be empty."""
     table = index.run_table()
     similar = asked.similar.astype(np.float64)
@@ -99,7 +95,6 @@ def observe(index: ThreadIndex, asked: Asked) -> Observed:
         ]
     ).astype(np.float64)
     words = index.postings.run_coverage(asked.weights, table.begins, table.ends)
-    share = np.clip(asked.relevant.astype(np.float64) / asked.best, 0, None)
     interleaved = index.stretches.interleaved()
     whole = ~(interleaved[table.begins] | interleaved[table.ends - 1])
     highest = similar.copy()
@@ -114,6 +109,10 @@ def observe(index: ThreadIndex, asked: Asked) -> Observed:
         run_peak=_peak(cosines),
         turn_peak=_peak(similar),
     )
+    # Additional words of a long turn use the budget without adding value.
+    long = np.maximum(1.0, index.lengths / span.long_turn_words)
+    resumed = asked.resumed
+    resumes = np.where(resumed.places, resumed.values, 0.0) if resumed else np.zeros(len(index))
     return Observed(
         asking=asking,
         table=table,
@@ -121,119 +120,97 @@ def observe(index: ThreadIndex, asked: Asked) -> Observed:
         whole=whole,
         runs=run_features(
             asking,
-            cosine=cosines[whole],
-            best_turn=_inside(similar, table)[whole],
-            words=words[whole].astype(np.float64),
-            score=_inside(share, table)[whole],
-            length=np.log(table.words[whole]),
-            edges=[edge[whole] for edge in table.edges],
+            Runs(
+                cosine=cosines[whole],
+                words=words[whole].astype(np.float64),
+                score=_inside(_relative(asked.relevant), table)[whole],
+                length=np.log(table.words[whole]),
+                opens=table.opens[whole],
+                closes=table.closes[whole],
+            ),
         ),
         turns=turn_features(
             asking,
-            cosine=similar,
-            run_cosine=highest,
-            words=asked.words.astype(np.float64),
-            user=index.users.astype(np.float64),
-            asks=index.asks.astype(np.float64),
-            length=np.log1p(index.lengths.astype(np.float64)),
+            Turns(
+                cosine=similar,
+                run_cosine=highest,
+                words=asked.words.astype(np.float64),
+                own=_relative(asked.own),
+                inherited=_relative(follow(span, index, asked) / long),
+                interleaved=interleaved.astype(np.float64),
+                resumes=resumes.astype(np.float64),
+                tells=index.speakers.tells.astype(np.float64),
+                first_person=index.speakers.first_person.astype(np.float64),
+                asks=index.asks.astype(np.float64),
+                length=np.log1p(np.minimum(index.lengths, span.long_turn_words)),
+                excess=np.log(np.minimum(long, MOST_EXCESS)),
+            ),
         ),
     )
 
 
 def score(settings: FittedSettings, observed: Observed) -> Scores:
     """Computes the probability of every run and turn."""
-    share = passing(settings, observed.asking)
     run_logits = logits(settings.run, observed.runs)
     turn_logits = logits(settings.turn, observed.turns)
+    chances = softmax(np.concatenate([run_logits, turn_logits]))
     runs = np.zeros(len(observed.whole))
-    runs[observed.whole] = (1 - share) * softmax(run_logits)
-    turns = share * softmax(turn_logits)
-    highest = max(float(turns.max()), float(runs.max(initial=0.0)))
-    best_run = float(run_logits.max()) if len(run_logits) else 0.0
-    question = presence_features(observed.asking, highest, best_run)
+    runs[observed.whole] = chances[: len(run_logits)]
+    question = presence_features(
+        observed.asking,
+        highest=float(chances.max()),
+        best_run=float(run_logits.max()) if len(run_logits) else 0.0,
+        best_turn=float(turn_logits.max()),
+    )
     return Scores(
         settings=settings,
         observed=observed,
-        passing=share,
-        run_logits=run_logits,
-        turn_logits=turn_logits,
         runs=runs,
-        turns=turns,
+        turns=chances[len(run_logits) :],
         question=question,
         presence=probability(settings.presence, question),
     )
 
 
-def value(span: SpanSettings, index: ThreadIndex, asked: Asked, scores: Scores) -> Values:
+def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn."""
-    settings = scores.settings
     table = scores.observed.table
     density = scores.runs / (table.words + OVERHEAD * (table.ends - table.begins))
     inside = np.zeros(len(index))
     np.maximum.at(inside, table.places, density[table.owners])
-    best = float(inside.max())
-    worth = np.maximum(inside, settings.extension * spread(inside, index.paths()))
-    if asked.resumed is not None:
-        again = np.where(asked.resumed.places, asked.resumed.values, 0.0).astype(np.float64)
-        resumes = np.zeros(len(index))
-        np.maximum.at(resumes, table.places, _inside(again, table)[table.owners])
-        worth = np.maximum(worth, settings.reentry * best * np.maximum(again, resumes))
-    interleaved = scores.observed.interleaved
-    if interleaved.any():
-        scale = max(best, (1 - scores.passing) / CONVERSATION_WORDS)
-        worth[interleaved] = scale * _followed(span, index, asked)[interleaved]
-    alone: Values = scores.turns / (index.lengths + OVERHEAD)
-    return np.maximum(worth, alone)
+    around = scores.settings.extension * spread(inside, index.paths())
+    alone = scores.turns / (index.lengths + OVERHEAD)
+    joined = np.where(scores.observed.interleaved, 0.0, 1 - index.gaps())
+    beside = np.maximum(
+        np.append(0.0, alone[:-1] * joined[1:]), np.append(alone[1:] * joined[1:], 0.0)
+    )
+    beside *= BESIDE_SHARE * np.exp(index.speakers.tells)
+    worth: Values = np.maximum.reduce([inside, around, alone, beside])
+    return worth
 
 
-def with_words(span: SpanSettings, index: ThreadIndex, asked: Asked, worth: Values) -> Values:
-    """Mixes the values with those of turns that share the question's words.
-
-    If a place of the thread contains most of the question's words, the words tell where to look,
-    and turns are valued by their combined score and by what they inherit (`following.py`). The
-    fitted weights cannot decide this: the questions of our asides share no words with them.
-    """
-    told = float(np.clip((asked.covered - UNTOLD) / (TOLD - UNTOLD), 0, 1))
-    if not told:
-        return worth
-    shared = _followed(span, index, asked)
-    mixed: Values = (1 - told) * worth / max(float(worth.max()), TINY)
-    mixed += told * shared / max(float(shared.max()), TINY)
-    return mixed
-
-
-def masses(scores: Scores, worth: Values, spans: Sequence[Sequence[int]]) -> list[float]:
+def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
     """Returns the probability of each of some spans that do not overlap.
 
     Args:
         scores: The probabilities of runs and turns.
-        worth: The value of every turn; relative to the best, it stands for the probability of
-            runs in interleaved stretches.
         spans: The places of each span.
     """
     table = scores.observed.table
     owner = np.full(len(scores.turns), len(spans))
     for number, span in enumerate(spans):
         owner[list(span)] = number
-    out = np.zeros(len(spans) + 1)
-    out += np.bincount(owner, weights=scores.turns, minlength=len(out))
+    out = np.bincount(owner, weights=scores.turns, minlength=len(spans) + 1)
     if len(scores.runs):
         each = (scores.runs / (table.ends - table.begins))[table.owners]
         out += np.bincount(owner[table.places], weights=each, minlength=len(out))
-    most = max(float(worth.max()), TINY)
-    for number, span in enumerate(spans):
-        best = span[int(worth[list(span)].argmax())]
-        if scores.observed.interleaved[best]:
-            out[number] = max(out[number], (1 - scores.passing) * float(worth[best]) / most)
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
 
 
-def _followed(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Values:
-    """Returns values by combined score and inheritance, those of long turns reduced.
-
-    Additional words of a long turn use the budget without adding value.
-    """
-    return follow(span, index, asked) / np.maximum(1.0, index.lengths / span.long_turn_words)
+def _relative(values: npt.NDArray[np.floating]) -> Column:
+    """Returns values relative to the highest; negative ones become 0."""
+    positive: Column = np.clip(values.astype(np.float64), 0, None)
+    return positive / max(float(positive.max()), TINY)
 
 
 def _peak(values: Column) -> float:

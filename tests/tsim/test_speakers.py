@@ -1,0 +1,63 @@
+"""Who talks about themselves."""
+
+import math
+
+import pytest
+
+from tsim.index import Speakers
+from tsim.index.speakers import first_person
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("I never learned to swim.", 1),
+        ("My sister and I moved, so we sold our car.", 4),
+        ("i'm late, I’ve lost me keys", 3),
+        ("The ferry leaves at ten.", 0),
+        ("Mice in the mine shaft, mystery in Miami, ousted", 1),
+        ("", 0),
+        ("Ich habe meinen Schlüssel verloren.", 2),
+        ("J'ai vendu mon vélo.", 2),
+        ("Vivo con mi hermana.", 1),
+        ("Я продал мою машину", 2),
+        ("我从来没学过游泳", 1),
+    ],
+)
+def test_words_in_the_first_person_are_counted(text, count):
+    assert first_person(text) == count
+
+
+def told(turns):
+    speakers = Speakers()
+    for role, text in turns:
+        speakers.append(role, text)
+    return speakers
+
+
+def test_a_speaker_who_talks_about_themselves_tells_more():
+    found = told([("user", "I cycle."), ("model", "Good.")] * 20).tells
+    assert found[0] == pytest.approx(math.log(21 / 22))
+    assert found[1] == pytest.approx(math.log(1 / 22))
+    assert found.tolist() == [found[0], found[1]] * 20
+
+
+def test_speakers_are_told_apart_by_name_and_may_come_late():
+    speakers = told([("Ana", "I cycle."), ("Bo", "I swim.")] * 10)
+    assert len({*speakers.tells.tolist()}) == 1, "between two who both do, there is no difference"
+    speakers.append("Cy", "The train is late.")
+    assert speakers.tells[-1] < speakers.tells[0]
+    assert len(speakers.tells) == len(speakers.first_person) == 21
+
+
+def test_in_a_language_without_a_list_all_speakers_look_the_same():
+    found = told([("user", "Ben hiç yüzme öğrenmedim"), ("model", "Peki")] * 5)
+    assert len({*found.tells.tolist()}) == 1
+    assert not found.first_person.any()
+
+
+def test_turns_can_be_added_while_an_earlier_answer_is_in_use():
+    speakers = told([("user", "I cycle.")])
+    before = speakers.tells, speakers.first_person
+    speakers.append("model", "Good.")
+    assert [len(one) for one in before] == [1, 1]
