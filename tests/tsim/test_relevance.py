@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.streams import stream
 from tsim import LATE, Memory, tokens
+from tsim.engine.late.engine import DOUBT
 from tsim.errors import InputError
 from tsim.presets import Preset, suited
 from tsim.rank.fitted import RUN_FEATURES, TURN_FEATURES
@@ -105,9 +106,20 @@ def test_by_default_nothing_is_returned_if_what_was_asked_is_probably_not_there(
 
     hits = searched(0.0)
     assert len(hits) > 2
-    assert searched(1.0) == []
-    assert searched(1.0, k=1) == []
-    assert searched(1.0, min_relevance=0) == hits
+    never = 1 / DOUBT  # the thread has few words, so that the bound counts less
+    assert searched(never) == []
+    assert searched(never, k=1) == []
+    assert searched(never, min_relevance=0) == hits
+
+
+def test_facts_are_found_in_a_chat_that_repeats_itself_and_nonsense_is_not(tmp_path, minilm):
+    chat = TALK[:6] * 60
+    with Memory.open(tmp_path / "m.db", model=minilm) as memory:
+        thread = memory.thread("a")
+        thread.add_many([*chat, TALK[6], ("model", "Noted."), *chat])
+        hits = thread.search("Should I book the kayak tour?", budget=150)
+        assert TALK[6][1] in [turn.text for hit in hits for turn in hit.turns]
+        assert thread.search("qxv zzkw plmgrt vvbq") == []
 
 
 def test_with_a_model_that_nothing_was_fitted_for_a_search_is_never_silent(

@@ -87,6 +87,11 @@ class Postings:
         """Returns the number of documents that contain a term."""
         return len(self._documents.get(term, ()))
 
+    @property
+    def vocabulary(self) -> int:
+        """The number of different terms."""
+        return len(self._documents)
+
     def rarity(self, term: str) -> float:
         """Returns the inverse document frequency of a term."""
         return self.rarity_at(self.document_frequency(term))

@@ -97,8 +97,8 @@ class FittedSettings:
         turn: Weights of the features of turns.
         presence: Weights of the features of questions in a thread, and the bias.
         relevance: The weight of a hit's mass, and the bias.
-        min_relevance: By default, a search returns nothing if presence is below this; 1 % of the
-            answered questions are lost. 0 if presence is not calibrated for the embedding model.
+        min_relevance: Presence below which a search may return nothing by default: at most 1 % of
+            the answered questions of any track are below it. 0: never.
         extension: Share of a run's value that the turns around it inherit.
     """
 

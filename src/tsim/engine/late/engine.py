@@ -36,6 +36,8 @@ SHOWN = 12
 CHUNK = 512
 # The probability above which a turn is more likely than all others together.
 PROBABLY = 0.5
+# When a search returns nothing by default: see `LateEngine._silent`.
+HARDLY_COVERED, MANY_WORDS, DOUBT = 0.05, 1000, 0.06
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +135,7 @@ class LateEngine(Numbered):
         asked = ask(span, self.index, query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
         scores = score(settings.fitted, observe(span, self.index, asked))
-        # Not the relevances of the hits, which add up to less if the budget is small.
-        if query.least is None and scores.presence < settings.fitted.min_relevance:
+        if query.least is None and self._silent(scores):
             return []
         worth = value(self.index, scores)
         budget = tokens.words_within(query.budget or span.budget)
@@ -266,6 +267,19 @@ class LateEngine(Numbered):
         """Indexes the turns added since the last search."""
         self._read(host)
         self.index.settle()
+
+    def _silent(self, scores: Scores) -> bool:
+        """Returns whether nothing should be returned by default.
+
+        Presence is fitted on our threads and may be far too low elsewhere, and to return nothing
+        where there is an answer is worse than the opposite. So a low presence counts in full only
+        if the thread has many words, but hardly any of the question's.
+        """
+        least = self.settings.fitted.min_relevance
+        strange = scores.observed.asking.covered < HARDLY_COVERED
+        if not (strange and self.index.postings.vocabulary >= MANY_WORDS):
+            least *= DOUBT
+        return scores.presence < least
 
     def _too_long(self, scores: Scores, budget: int) -> list[int]:
         """Returns the turn that probably holds what was asked, if it exceeds the budget alone.
