@@ -247,17 +247,18 @@ def values(c, fitted, chances, turn_chances, sure, turns):
         for (begin, end), chance in chances.items()
     }
     inside = [max((v for (b, e), v in density.items() if b <= t < e), default=0.0) for t in places]
-    alone = [turn_chances[t] / (words[t] + 1) for t in places]
     out = []
     for t in places:
         reached = max(max(inside[a], 1e-18) * kept(c, sure, words, a, t) for a in places)
+        reached /= max(1.0, words[t] / c.long_turn_words)
         beside = 0.0
         if t > 0:
-            beside = max(beside, alone[t - 1] * (1 - sure[t]))
+            beside = max(beside, turn_chances[t - 1] * (1 - sure[t]))
         if t + 1 < len(words):
-            beside = max(beside, alone[t + 1] * (1 - sure[t + 1]))
-        beside *= 0.3 * tells(turns, turns[t][0])
-        out.append(max(inside[t], fitted.extension * reached, alone[t], beside))
+            beside = max(beside, turn_chances[t + 1] * (1 - sure[t + 1]))
+        beside *= 0.3 * tells(turns, turns[t][0]) * (words[t] <= c.long_turn_words)
+        alone = max(turn_chances[t], beside) / (words[t] + 1)
+        out.append(max(inside[t], fitted.extension * reached, alone))
     return out
 
 

@@ -125,6 +125,11 @@ class ThreadIndex:
         """The number of words that each turn takes up in a context."""
         return np.frombuffer(self._words, dtype=np.uint32)
 
+    @property
+    def long(self) -> Values:
+        """By how much each turn exceeds the length from which turns are long; 1 if it does not."""
+        return np.maximum(1.0, self.lengths / self._span.long_turn_words)
+
     def extend(self, vectors: Vectors) -> Vector:
         """Appends the vectors of new turns.
 

@@ -109,8 +109,6 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         run_peak=_peak(cosines),
         turn_peak=_peak(similar),
     )
-    # Additional words of a long turn use the budget without adding value.
-    long = np.maximum(1.0, index.lengths / span.long_turn_words)
     resumed = asked.resumed
     resumes = np.where(resumed.places, resumed.values, 0.0) if resumed else np.zeros(len(index))
     return Observed(
@@ -136,14 +134,14 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
                 run_cosine=highest,
                 words=asked.words.astype(np.float64),
                 own=_relative(asked.own),
-                inherited=_relative(follow(span, index, asked) / long),
+                inherited=_relative(follow(span, index, asked) / index.long),
                 interleaved=interleaved.astype(np.float64),
                 resumes=resumes.astype(np.float64),
                 tells=index.speakers.tells.astype(np.float64),
                 first_person=index.speakers.first_person.astype(np.float64),
                 asks=index.asks.astype(np.float64),
                 length=np.log1p(np.minimum(index.lengths, span.long_turn_words)),
-                excess=np.log(np.minimum(long, MOST_EXCESS)),
+                excess=np.log(np.minimum(index.long, MOST_EXCESS)),
             ),
         ),
     )
@@ -178,14 +176,17 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     density = scores.runs / (table.words + OVERHEAD * (table.ends - table.begins))
     inside = np.zeros(len(index))
     np.maximum.at(inside, table.places, density[table.owners])
-    around = scores.settings.extension * spread(inside, index.paths())
-    alone = scores.turns / (index.lengths + OVERHEAD)
-    joined = np.where(scores.observed.interleaved, 0.0, 1 - index.gaps())
+    # A long turn around a run uses the budget without adding value.
+    around = scores.settings.extension * spread(inside, index.paths()) / index.long
+    words = index.lengths + OVERHEAD
+    joined = np.where(scores.observed.interleaved, 0.0, 1 - index.gaps())[1:]
     beside = np.maximum(
-        np.append(0.0, alone[:-1] * joined[1:]), np.append(alone[1:] * joined[1:], 0.0)
+        np.append(0.0, scores.turns[:-1] * joined), np.append(scores.turns[1:] * joined, 0.0)
     )
-    beside *= BESIDE_SHARE * np.exp(index.speakers.tells)
-    worth: Values = np.maximum.reduce([inside, around, alone, beside])
+    # A long turn is not shown for the sake of the turn beside it.
+    beside *= BESIDE_SHARE * np.exp(index.speakers.tells) * (index.long == 1)
+    alone = np.maximum(scores.turns, beside) / words
+    worth: Values = np.maximum.reduce([inside, around, alone])
     return worth
 
 
