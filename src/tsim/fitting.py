@@ -16,8 +16,7 @@ import numpy.typing as npt
 from tsim.embed import Embedder
 from tsim.engine import Host, LateSettings, Query
 from tsim.engine.late.engine import LateEngine
-from tsim.engine.late.relevance import ask, resume
-from tsim.engine.late.scoring import Observed, masses, observe, score, value
+from tsim.engine.late.scoring import Observed, masses, score, value
 from tsim.rank import gather
 from tsim.rank.fitted import (
     RUN_FEATURES,
@@ -104,18 +103,8 @@ class FittingThread:
 
     def observe(self, text: str) -> Observed:
         """Observes a question."""
-        settings, index = self.engine.settings, self.engine.index
         query = Query(text=text, vector=self._embedder.embed_query(text))
-        index.settle()
-        asked = ask(settings.span, index, query)
-        asked = resume(
-            settings.reentry,
-            settings.span,
-            index,
-            asked,
-            lambda places: [self._turns[place].text for place in places],
-        )
-        return observe(settings.span, index, asked)
+        return self.engine.observe(query, self._host)[1]
 
     def groups(self, case: Case) -> list[Group]:
         """Observes a question whose evidence is known; returns its candidates.

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Generic, TypeAlias, TypeVar
 
 from tsim.embed import KNOWN_MODELS
@@ -167,6 +168,7 @@ DEFAULT: AnyPreset = LATE
 PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}
 
 
+@cache
 def late_for(model: str) -> Preset[LateSettings]:
     """Returns the default method with the weights fitted for a model, given by its identity.
 

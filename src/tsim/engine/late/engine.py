@@ -19,8 +19,8 @@ import numpy as np
 from tsim import tokens
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import ThreadIndex
-from tsim.engine.late.relevance import ask, resume
-from tsim.engine.late.scoring import Scores, observe, score, value
+from tsim.engine.late.relevance import Asked, ask, resume
+from tsim.engine.late.scoring import Observed, Scores, observe, score, value
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import HEADING, ReentrySettings, SpanSettings, Values, gather, pack
@@ -124,17 +124,11 @@ class LateEngine(Numbered):
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Scores all turns and packs the most valuable ones into spans."""
-        self._bring_up_to_date(host)
         if not self._turn_ids:
             return []
-        settings, span = self.settings, self.settings.span
-
-        def texts_at(places: Sequence[int]) -> list[str]:
-            return [turn.text for turn in host.turns([self._turn_ids[place] for place in places])]
-
-        asked = ask(span, self.index, query)
-        asked = resume(settings.reentry, span, self.index, asked, texts_at)
-        scores = score(settings.fitted, observe(span, self.index, asked))
+        span = self.settings.span
+        asked, seen = self.observe(query, host)
+        scores = score(self.settings.fitted, seen)
         if query.least is None and self._silent(scores):
             return []
         worth = value(self.index, scores)
@@ -151,6 +145,18 @@ class LateEngine(Numbered):
         )
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
+
+    def observe(self, query: Query, host: Host) -> tuple[Asked, Observed]:
+        """Scores every turn for a question and computes the features; there must be turns."""
+        settings, span = self.settings, self.settings.span
+
+        def texts_at(places: Sequence[int]) -> list[str]:
+            return [turn.text for turn in host.turns([self._turn_ids[place] for place in places])]
+
+        self._bring_up_to_date(host)
+        asked = ask(span, self.index, query)
+        asked = resume(settings.reentry, span, self.index, asked, texts_at)
+        return asked, observe(span, self.index, asked)
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Returns the turns found by vectors alone and by words alone."""

@@ -109,7 +109,7 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         run_peak=_peak(cosines),
         turn_peak=_peak(similar),
     )
-    resumed = asked.resumed
+    long, resumed = index.long, asked.resumed
     resumes = np.where(resumed.places, resumed.values, 0.0) if resumed else np.zeros(len(index))
     return Observed(
         asking=asking,
@@ -134,14 +134,14 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
                 run_cosine=highest,
                 words=asked.words.astype(np.float64),
                 own=_relative(asked.own),
-                inherited=_relative(follow(span, index, asked) / index.long),
+                inherited=_relative(follow(span, index, asked) / long),
                 interleaved=interleaved.astype(np.float64),
                 resumes=resumes.astype(np.float64),
                 tells=index.speakers.tells.astype(np.float64),
                 first_person=index.speakers.first_person.astype(np.float64),
                 asks=index.asks.astype(np.float64),
                 length=np.log1p(np.minimum(index.lengths, span.long_turn_words)),
-                excess=np.log(np.minimum(index.long, MOST_EXCESS)),
+                excess=np.log(np.minimum(long, MOST_EXCESS)),
             ),
         ),
     )
@@ -172,20 +172,19 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
 
 def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn."""
-    table = scores.observed.table
+    table, long = scores.observed.table, index.long
     density = scores.runs / (table.words + OVERHEAD * (table.ends - table.begins))
     inside = np.zeros(len(index))
     np.maximum.at(inside, table.places, density[table.owners])
     # A long turn around a run uses the budget without adding value.
-    around = scores.settings.extension * spread(inside, index.paths()) / index.long
-    words = index.lengths + OVERHEAD
+    around = scores.settings.extension * spread(inside, index.paths()) / long
     joined = np.where(scores.observed.interleaved, 0.0, 1 - index.gaps())[1:]
     beside = np.maximum(
         np.append(0.0, scores.turns[:-1] * joined), np.append(scores.turns[1:] * joined, 0.0)
     )
     # A long turn is not shown for the sake of the turn beside it.
-    beside *= BESIDE_SHARE * np.exp(index.speakers.tells) * (index.long == 1)
-    alone = np.maximum(scores.turns, beside) / words
+    beside *= BESIDE_SHARE * np.exp(index.speakers.tells) * (long == 1)
+    alone = np.maximum(scores.turns, beside) / (index.lengths + OVERHEAD)
     worth: Values = np.maximum.reduce([inside, around, alone])
     return worth
 
