@@ -1,7 +1,6 @@
 """An incremental BM25 index; appending takes time proportional to the length of the text."""
 
 import math
-import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -14,44 +13,12 @@ import numpy.typing as npt
 
 from tsim.index.windows import summed
 from tsim.vectors import Vector
+from tsim.words import terms
 
 # Number of runs up to which summing over the whole thread is faster than sorting the runs that
 # contain a term.
 SHORT = 20_000
 Places: TypeAlias = npt.NDArray[np.int64]
-
-TERM = re.compile(r"\w+(?:['’-]\w+)*")
-# English stop words, which are ignored; all other words are weighted by rarity.
-STOP = frozenset(
-    "a an and are as at be been but by can did do does for from had has have he her him his how i "
-    "if in is it its me my no not of on or our she should so that the their them then there these "
-    "they this to us was we were what when where which who will with would you your".split()
-)
-
-
-def terms(text: str) -> list[str]:
-    """Returns the terms of a text: lower case, no plural or possessive endings, no stop words."""
-    return _cleaned(_written(text))
-
-
-def distinct(text: str) -> set[str]:
-    """Returns the terms of a text without repetitions; faster for long texts."""
-    return {*_cleaned({*_written(text)})}
-
-
-def _written(text: str) -> list[str]:
-    words: list[str] = TERM.findall(text.lower().replace("’", "'"))
-    return words
-
-
-def _cleaned(words: Iterable[str]) -> list[str]:
-    found = []
-    for word in words:
-        cleaned = word.removesuffix("'s")
-        if cleaned not in STOP:
-            plural = len(cleaned) > 3 and cleaned.endswith("s") and not cleaned.endswith("ss")
-            found.append(cleaned[:-1] if plural else cleaned)
-    return found
 
 
 class Postings:
