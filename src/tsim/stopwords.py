@@ -54,8 +54,14 @@ TURKISH = (
     "bende biz bize bizim için ile mı mü"
 )
 KOREAN = (
-    "나 나는 내 내가 나의 나를 저 저는 제 제가 우리 우리는 우리의 우리를 무엇 무엇을 뭐 뭐였지 뭐지 뭐야 무슨 누구 누가 누구야 누구를 어디 어디서 어디에 어디에서 "
-    "어느 어떤 언제 언제야 왜 어떻게 몇 얼마 이 그 있어 있지 했지 했어"
+    "나 나는 내 내가 나의 나를 저 저는 제 제가 우리 우리는 우리의 우리를 무엇 무엇을 뭐 뭐였지 "
+    "뭐지 뭐야 무슨 누구 누가 누구야 누구를 어디 어디서 어디에 어디에서 어느 어떤 언제 언제야 왜 "
+    "어떻게 몇 얼마 이 그 있어 있지 했지 했어"
 )
 OTHERS = (GERMAN, FRENCH, SPANISH, PORTUGUESE, RUSSIAN, ARABIC, HINDI, TURKISH, KOREAN)
 STOP = frozenset(" ".join((ENGLISH, *OTHERS)).split())
+# Words by which English is recognised: common there, and no words of the languages above.
+ENGLISH_ALONE = frozenset(
+    "and are been did from have him his how its our she should that the their them then there "
+    "these they this to were what what's when where which who whom whose why with would you".split()
+)

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from tsim.stopwords import STOP
+from tsim.stopwords import ENGLISH_ALONE, STOP
 
 # Characters that belong to words although `\w` does not match them: accents and vowel signs.
 MARKS = (
@@ -36,14 +36,25 @@ SOUTH = re.compile(f"[{SOUTHEAST}]")
 # Characters per word of these scripts.
 EAST_CHARACTERS, SOUTHEAST_CHARACTERS = 1.7, 4.5
 # Words per term of these scripts; terms of other scripts are words.
-SHARE: dict[str | None, float] = {"chinese": 0.3, "korean": 0.4, "southeast": 0.22, None: 1.0}
+SHARE: dict[str | None, float] = {"chinese": 0.25, "korean": 0.4, "southeast": 0.22, None: 1.0}
 
 # Forms that differ only in how they are drawn: full and half width, ligatures, bold letters, joined
 # Arabic letters. Superscripts and fractions are left alone, because "m²" is not "m2".
-COMPATIBLE = re.compile("[\u3131-\u318e\uf900-\ufaff\ufb00-\ufdff\ufe70-\uffef\U0001d400-\U0001d7ff]+")
+COMPATIBLE = re.compile(
+    "[\u3131-\u318e\uf900-\ufaff\ufb00-\ufdff\ufe70-\uffef\U0001d400-\U0001d7ff]+"
+)
 FOLDED = {
     **dict.fromkeys(
-        [0xAD, 0x200C, 0x200D, 0x0307, 0x0640, 0x0670, *range(0x0591, 0x05BE), *range(0x064B, 0x0653)]
+        [
+            0xAD,
+            0x200C,
+            0x200D,
+            0x0307,
+            0x0640,
+            0x0670,
+            *range(0x0591, 0x05BE),
+            *range(0x064B, 0x0653),
+        ]
     ),
     **str.maketrans("ıёأإآٱىیکة", "iеااااييكه"),
     **{zero + n: str(n) for zero in (0x0660, 0x06F0, 0x0966) for n in range(10)},
@@ -77,6 +88,11 @@ def count(text: str) -> int:
 def extent(found: Iterable[str]) -> float:
     """Returns how many words some terms stand for; sequences of characters overlap."""
     return sum(SHARE[script.lastgroup] if (script := RUN.match(t)) else 1.0 for t in found)
+
+
+def english(text: str) -> bool:
+    """Returns whether a text has a word that is common in English and not in other languages."""
+    return not ENGLISH_ALONE.isdisjoint(_written(text))
 
 
 def folded(text: str) -> str:

@@ -20,12 +20,21 @@ class Pooling(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a model's encoder is used: pooling, length limit, and what precedes queries and texts."""
+    """How a model's encoder is used.
+
+    Attributes:
+        pooling: How token states are combined.
+        max_tokens: Tokens of a text that are read.
+        query_prefix: What precedes a query.
+        text_prefix: What precedes any other text.
+        common: The name of what is removed from vectors (`tsim.embed.common`); empty for nothing.
+    """
 
     pooling: Pooling
     max_tokens: int
     query_prefix: str = ""
     text_prefix: str = ""
+    common: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +53,20 @@ class ModelSpec(Weights):
 
 def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
     """Returns an identity made of everything that determines a model's vectors."""
-    prefixed = f"/{settings.text_prefix.strip(': ')}" if settings.text_prefix else ""
-    return f"{name}@{weights_sha256[:16]}/{settings.pooling}/{settings.max_tokens}{prefixed}"
+    parts = [settings.pooling, str(settings.max_tokens), settings.text_prefix.strip(": ")]
+    parts += ["centred"] if settings.common else []
+    return f"{name}@{weights_sha256[:16]}/{'/'.join(part for part in parts if part)}"
 
 
 _MEAN_256 = Settings(pooling=Pooling.MEAN, max_tokens=256)
 _MEAN_512 = Settings(pooling=Pooling.MEAN, max_tokens=512)
 _BGE = Settings(pooling=Pooling.CLS, max_tokens=512, query_prefix=BGE_QUERY_PREFIX)
 _E5 = Settings(
-    pooling=Pooling.MEAN, max_tokens=512, query_prefix="query: ", text_prefix="passage: "
+    pooling=Pooling.MEAN,
+    max_tokens=512,
+    query_prefix="query: ",
+    text_prefix="passage: ",
+    common="multilingual-e5-small",
 )
 _BGE_TOKENIZER = PinnedFile(
     "tokenizer.json",

@@ -8,6 +8,7 @@ from onnx import ModelProto
 from pydantic import BaseModel, ValidationError
 from safetensors.numpy import load_file
 
+from tsim.embed import common
 from tsim.embed.bert import BertConfig, build_graph
 from tsim.embed.models import BGE_QUERY_PREFIX, Pooling, Settings, identity_of
 from tsim.embed.packed import PACKED_FILE, packed_weights
@@ -165,7 +166,10 @@ class OnnxEmbedder:
         out = np.empty((len(texts), self._dimension), dtype=np.float32)
         for places, hidden in self._hidden(texts, prefix):
             out[places] = self._pool(hidden)
-        return unit(out)
+        vectors = unit(out)
+        if self.settings.common:
+            return common.remove(vectors, common.load(self.settings.common))
+        return vectors
 
     def _hidden(self, texts: Sequence[str], prefix: str) -> Iterator[tuple[list[int], Vectors]]:
         """Runs the encoder; yields the positions of texts and their states, batch by batch."""

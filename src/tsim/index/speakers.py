@@ -30,12 +30,12 @@ FIRST_PERSON = re.compile(
         | я | мне | меня | мо[йяёеию] | моего | мы | нам | наш[аеи]?
     )\b | [我俺私僕] | 나는 | 내가 | 저는 | 제가
     | \b(?:
-        estoy | tengo | tenía | tuve | tenemos | vivo | vivimos | trabajo | hice | fui | fuimos | voy
-        | hemos | estamos | somos | conmigo
-        | sou | estou | tenho | tinha | tive | temos | moro | moramos | trabalho | fiz | vou | estamos
+        estoy | tengo | tenía | tuve | tenemos | vivo | vivimos | trabajo | hice | fui | fuimos
+        | voy | hemos | estamos | somos | conmigo
+        | sou | estou | tenho | tinha | tive | temos | moro | moramos | trabalho | fiz | vou
         | comigo
-        | мной | моей | моему | моём | моим | моими | моих | мою | нас | нами | нашего | нашей | нашем
-        | нашу | наших | нашим
+        | мной | моей | моему | моём | моим | моими | моих | мою | нас | нами | нашего | нашей
+        | нашем | нашу | наших | нашим
         | benim | bana | beni | bende | benden | bizim | bize | bizi
         | أنا | نحن | عندي | عندنا | لدي | لدينا | لي | لنا | معي | كنت | كنا | إنني | أنني | لأنني
         | لكنني | إني | لأني | سأ\w+ | (?!ال)\w\w+(?:تي|ني)
