@@ -43,12 +43,22 @@ class NewTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A stored turn. Ids count from 0 within a thread and are never reused."""
+    """A stored turn. Ids count from 0 within a thread and are never reused.
+
+    Attributes:
+        id: Counts from 0 within a thread; never reused.
+        role: The speaker.
+        text: The whole text, unchanged.
+        at: Seconds since the epoch, if known.
+        shown: The parts of the text that a hit shows, as ranges of characters in order; None if it
+            shows all of it.
+    """
 
     id: int
     role: str
     text: str
     at: float | None = None
+    shown: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

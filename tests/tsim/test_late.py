@@ -145,12 +145,10 @@ def test_values_follow_the_formula(count, rng):
 def test_what_is_packed_fits_to_the_word_and_the_best_comes_first(turns, budget):
     worth = np.array([value for value, _ in turns])
     words = np.array([length for _, length in turns], dtype=np.uint32)
-    chosen = pack(
-        worth,
-        words,
-        budget=budget,
-        max_skipped=SPAN.max_skipped_turns,
+    prices = Prices(
+        turns=lambda places: words[places].tolist(), heading=1, mark=1, shortest=2
     )
+    chosen = pack(worth, prices, room=budget, max_skipped=SPAN.max_skipped_turns)
     shown = [
         Hit(
             episode=0,
@@ -348,7 +346,7 @@ def test_a_question_brings_the_whole_episode_and_says_why(thread):
     assert why.words[0][0] == "halden"
     assert "turn 4 is 100% as relevant as the best" in str(why)
     assert "halden" in str(why)
-    assert tokens.estimate(thread.write(hits)) <= 90
+    assert tokens.by_words(thread.write(hits)) <= 90
 
 
 PLAIN_QUESTIONS = {
@@ -461,7 +459,7 @@ def test_the_most_relevant_turn_is_shown_even_if_it_must_be_cut(thread):
     for budget in (None, 200, 30):
         hits = thread.search("What penalty does the Zanzibar contract set?", budget=budget)
         assert "Zanzibar contract" in hits[0].turns[0].text
-        assert tokens.estimate(thread.write(hits)) <= (budget or 1100)
+        assert tokens.by_words(thread.write(hits)) <= (budget or 1100)
 
 
 def test_a_search_that_is_interrupted_harms_no_later_one(thread, monkeypatch):
@@ -489,7 +487,7 @@ def test_forgotten_turns_are_marked_and_paid_for(thread):
         thread.forget(turn=turn)
     for budget in range(60, 400, 7):
         hits = thread.search("When does the sourdough rise?", budget=budget, min_relevance=0)
-        length = tokens.estimate(thread.write(hits))
+        length = tokens.by_words(thread.write(hits))
         assert budget - 30 < length <= budget
 
 
@@ -551,7 +549,7 @@ def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, m
         with Memory.open(path, model=minilm, preset=preset, rebuild=True) as memory:
             thread = memory.thread("a")
             hits = thread.search("What do I do with an opened carton at Kedichem?", budget=budget)
-            assert tokens.estimate(thread.write(hits)) <= budget
+            assert tokens.by_words(thread.write(hits)) <= budget
             return {turn.id: hit.why for hit in hits for turn in hit.turns}
 
     plain = ask(LATE)

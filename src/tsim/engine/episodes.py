@@ -20,6 +20,7 @@ from tsim.index import DenseIndex
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import Arrival, DriftRule, Segmenter
 from tsim.state import Changes, ClusterRow, EpisodeRow, ThreadState, TurnRow
+from tsim.tokens import words
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn, View
 from tsim.vectors import Vector, Vectors, best
 from tsim.views import Clusters, ClusterSettings, SummarySettings, describe, summarise
@@ -351,7 +352,7 @@ class EpisodeEngine(Numbered):
 
 
 def _arrival(turn: NewTurn | Turn, vector: Vector) -> Arrival:
-    return Arrival(role=turn.role, words=len(turn.text.split()), vector=vector)
+    return Arrival(role=turn.role, words=words(turn.text), vector=vector)
 
 
 def _top(scores: Vector, count: int) -> list[tuple[int, float]]:

@@ -1,7 +1,7 @@
 """M3: ranking episodes by evidence; choosing spans of turns within a budget."""
 
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
-from tsim.rank.packing import HEADING, gather, pack
+from tsim.rank.packing import Prices, gather, pack
 from tsim.rank.question import information, names, term_weights
 from tsim.rank.reentry import (
     BESIDE,
@@ -24,10 +24,10 @@ from tsim.rank.spans import (
 
 __all__ = [
     "BESIDE",
-    "HEADING",
     "MAX_EXTENT",
     "ClusterHit",
     "Paths",
+    "Prices",
     "RankSettings",
     "Ranked",
     "ReentrySettings",
