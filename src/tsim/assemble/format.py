@@ -24,7 +24,7 @@ MISSING = "…"
 # A line that stands for turns that are left out.
 MARK = f"{MISSING}\n"
 # What any reader may take for the end of a line.
-BREAK = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029](?<!\r(?=\n))")  # "\r\n" once
 SOLID, SPACE = re.compile(r"\S"), re.compile(r"\s+")
 WIDEST_INDENTATION = 200
 # Speakers whose line could be taken for a heading or a mark, or whose name has no clear end.
