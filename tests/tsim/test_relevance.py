@@ -64,7 +64,7 @@ def check(thread, hits, budget):
     assert [hit.relevance for hit in hits] == sorted((h.relevance for h in hits), reverse=True)
     assert all(0 <= hit.why.alone <= 1 and 0 <= hit.why.share <= 1 for hit in hits)
     assert all(hit.turns and str(hit.why) for hit in hits)
-    assert tokens.by_words(thread.write(hits)) <= budget
+    assert tokens.estimate(thread.write(hits)) <= budget
 
 
 def test_any_query_of_any_thread_gives_hits_or_nothing_within_the_budget(thread):
