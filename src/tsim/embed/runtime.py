@@ -11,14 +11,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnxruntime
 from tokenizers import Tokenizer
 
-from tsim import environment
 from tsim.embed.bert import OPSET
 from tsim.errors import ModelError
 
-environment.disable_telemetry()
-import onnxruntime  # noqa: E402 - it reads the environment when it is imported
+# If a program imported ONNX Runtime before tsim, reporting has begun; at least our sessions are
+# left out of it.
+onnxruntime.disable_telemetry_events()
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 

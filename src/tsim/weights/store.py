@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 
 from tsim.errors import DownloadError, WeightsCorruptError, WeightsMissingError
-from tsim.weights.pinned import Weights, verify
-from tsim.weights.sources import Progress, download, quiet
+from tsim.weights.pinned import Progress, Weights, quiet, verify
 
 STALE_SECONDS = 24 * 3600
 
@@ -76,6 +75,8 @@ def fetch(
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_stale(target.parent)
+    from tsim.weights.sources import download  # brings httpx, which nothing else here needs
+
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as scratch:
         staged = Path(scratch) / "model"
         download(spec, staged, endpoint=endpoint, registry=registry, progress=progress)
