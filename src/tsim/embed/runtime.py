@@ -14,6 +14,7 @@ import onnx
 import onnxruntime
 from tokenizers import Tokenizer
 
+from tsim import private
 from tsim.embed.bert import OPSET
 from tsim.errors import ModelError
 
@@ -89,7 +90,7 @@ def kept_graph(graphs: Path, identity: str, build: Callable[[], onnx.ModelProto]
     target = graphs / f"{key}-opset{OPSET}.onnx"
     if not target.is_file():
         model = build()
-        graphs.mkdir(parents=True, exist_ok=True)
+        private.make_directory(graphs)
         with tempfile.NamedTemporaryFile(dir=graphs, suffix=".part", delete=False) as part:
             part.write(model.SerializeToString())
         onnx.checker.check_model(part.name)
