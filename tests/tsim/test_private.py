@@ -2,14 +2,13 @@
 
 import json
 import os
-import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from scaleqa.evaluate.rowfile import write_rows
+from tests.support.modes import open_to_others
 from tests.support.servers import JsonServer, completion, serving
 from tsim import Memory, private
 from tsim.blobs import Blobs
@@ -23,15 +22,6 @@ def common_umask():
     before = os.umask(0o022)
     yield
     os.umask(before)
-
-
-def open_to_others(root: Path) -> list[str]:
-    """Files and directories below `root` that others may read, write or enter."""
-    return sorted(
-        str(path.relative_to(root))
-        for path in root.rglob("*")
-        if stat.S_IMODE(path.stat().st_mode) & 0o077
-    )
 
 
 def test_a_memory_its_log_and_its_exports_are_private(tiny_embedder, tmp_path, preset):
