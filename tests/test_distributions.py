@@ -140,5 +140,10 @@ def test_the_engine_works_without_the_benchmark_and_the_benchmark_with_it(built,
     fresh.install(wheel(built, "scaleqa"))
     listed = fresh.run("scaleqa", "systems", "--json")
     assert "packed_turns" in {system["name"] for system in json.loads(listed.stdout)}
+    kept = tmp_path / "cache" / "models" / "smollm2-135m" / "model.gguf"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"weights")
+    cached = json.loads(fresh.run("tsim", "cache", "--json").stdout)
+    assert str(kept.parent) in [entry["path"] for entry in cached["entries"]]
     package = ("scaleqa", "build", "--target", "0", "--subset", "2", "--out", "package")
     assert fresh.run(*package).returncode == 0

@@ -64,7 +64,8 @@ class Blobs:
 
 def _connect(path: Path, table: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        private.create(path), timeout=BUSY_SECONDS, check_same_thread=False)
+        private.create(path), timeout=BUSY_SECONDS, check_same_thread=False
+    )
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
