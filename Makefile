@@ -33,6 +33,7 @@ soak: $(VENV)/.dev  ## Kill a writing process two hundred times and more.
 
 bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installed).
 	@$(BIN)/tsim models fetch
+	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/embed.py
 	$(BIN)/python bench/memory.py --turns 1000 10000
 	$(BIN)/python bench/systems.py --questions 20

@@ -8,6 +8,8 @@ HF_ENDPOINT          base URL of the model hub or a mirror of it
 npm_config_registry  base URL of the npm registry (default: what npm is configured to use)
 OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named
 OPENAI_BASE_URL      base URL of chat servers where none is given (default: OpenAI's)
+
+One is set rather than read: ORT_DISABLE_TELEMETRY, for ONNX Runtime.
 """
 
 import os
