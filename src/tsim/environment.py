@@ -15,15 +15,17 @@ One is set rather than read: ORT_DISABLE_TELEMETRY, for ONNX Runtime.
 import os
 from pathlib import Path
 
-import platformdirs
-
 from tsim.errors import InputError
 
 
 def cache_dir() -> Path:
     """Returns the directory that holds weights and cached embeddings."""
     override = os.environ.get("TSIM_CACHE")
-    return Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("tsim"))
+    if override:
+        return Path(override).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tsim"))
 
 
 def default_model() -> str:
