@@ -37,11 +37,13 @@ def cache(tmp_path) -> Path:
     return cache
 
 
-def tsim(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def tsim(
+    cache: Path, *arguments: str, stdin: int = subprocess.DEVNULL
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from tsim.cli.app import main; main()", *arguments]
     env = {**os.environ, "TSIM_CACHE": str(cache)}
     return subprocess.run(
-        command, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL, check=False
+        command, capture_output=True, text=True, env=env, stdin=stdin, check=False
     )
 
 
@@ -88,3 +90,17 @@ def test_a_missing_cache_is_empty(tmp_path):
     ran = tsim(tmp_path / "nowhere", "cache", "clear", "--json")
     assert json.loads(ran.stdout)["removed"] == []
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
+def test_at_a_terminal_the_user_is_asked(cache, answer, code):
+    before = files(cache)
+    ours, theirs = os.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    ran = tsim(cache, "cache", "clear", stdin=theirs)
+    os.close(ours)
+    os.close(theirs)
+    assert ran.returncode == code, ran.stderr
+    assert f"from {cache}?" in ran.stdout
+    assert files(cache) == (before if code else sorted(NOT_OURS))
