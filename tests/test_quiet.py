@@ -59,6 +59,7 @@ def surplus(seen, *allowed: str) -> list[str]:
     return sorted(path for path in seen.files if not re.fullmatch("|".join(allowed), path))
 
 
+@pytest.mark.slow
 def test_adding_and_searching_touch_the_memory_and_the_cache(watch, sandbox, tiny):
     main, model = MAIN.format("tsim"), ("--model", str(tiny))
     for command in (("add", "chat.jsonl"), ("search", "one gpu"), ("context", "one gpu")):
