@@ -1,5 +1,6 @@
 """TSIM: episodic memory for endless conversations."""
 
+from tsim import environment
 from tsim.memory import Memory
 from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset
 from tsim.thread import Thread
@@ -7,6 +8,10 @@ from tsim.types import Episode, Evidence, Forgotten, Hit, NewTurn, Receipt, Turn
 from tsim.verify import Verification
 
 __version__ = "0.1.0"
+
+# ONNX Runtime reads this when it is imported. Nothing above imports it, and every module of the
+# package is imported after this one.
+environment.disable_telemetry()
 
 __all__ = [
     "LATE",

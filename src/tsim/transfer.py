@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tsim import private
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
 from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, SpanRow, TurnRow
@@ -96,7 +97,7 @@ def export(store: Store, path: Path) -> int:
     try:
         with (
             store.snapshot() as reader,
-            part.open("w", encoding="utf-8", newline="\n") as out,
+            private.create(part).open("w", encoding="utf-8", newline="\n") as out,
         ):
             for line in _lines(reader):
                 text = _dump(line)

@@ -22,6 +22,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from tsim import private
 from tsim.errors import TsimError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -63,7 +64,8 @@ def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = 
     """
     reported: tuple[type[Exception], ...] = (TsimError, *failures)
     try:
-        app()
+        with private.by_default():
+            app()
     except reported as error:
         _fail(program, getattr(error, "kind", "error"), str(error))
     except OSError as error:
