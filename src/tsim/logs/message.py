@@ -37,8 +37,7 @@ KINDS = {
     "thoughts": "thinking",
     "reasoning_recap": "thinking",
 }
-RESULTS = frozenset({"tool_result", "function_call_output"})
-NAMED = RESULTS | KINDS.keys()
+NAMED = {"tool_result", "function_call_output", *KINDS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +77,7 @@ def read_message(value: Mapping[str, Any]) -> Message:
     name = id_of(value)
     said = [piece for piece in pieces if isinstance(piece, _Said) and piece.text.strip()]
     if not said and not skipped:
-        raise InputError(f"a {role_of(value)} turn is empty; expected text")
+        raise InputError(f"the {role_of(value)} message is empty; expected text")
     turns: list[NewTurn] = []
     for role, some in groupby(said, key=lambda piece: piece.role):
         called = f"{name}/{len(turns)}" if name and turns else name
@@ -89,9 +88,15 @@ def read_message(value: Mapping[str, Any]) -> Message:
 
 def _pieces(value: Mapping[str, Any]) -> Iterator[_Piece]:
     kind = value.get("type")
-    if "role" not in value and (kind in NAMED or (kind and not first(value, ROLE)[0])):
+    if "role" in value or not isinstance(kind, str):
+        yield from _spoken(value)
+    elif kind in NAMED or not first(value, ROLE)[0]:
         yield from _part(value, TOOL)  # an item of OpenAI's Responses API
-        return
+    else:
+        yield from _spoken(value)
+
+
+def _spoken(value: Mapping[str, Any]) -> Iterator[_Piece]:
     role = role_of(value)
     name, content = first(value, TEXT)
     if isinstance(value.get("text"), str) and not value["text"].strip():
@@ -135,10 +140,11 @@ def _part(part: object, role: str) -> Iterator[_Piece]:
     match part:
         case str():
             yield _Said(role, part)
-        case {"type": kind, "content": content} | {"type": kind, "output": content} if (
-            kind in RESULTS
-        ):
-            yield from _content(kind, content, TOOL)
+        case {"type": "tool_result", "content": content} | {
+            "type": "function_call_output",
+            "output": content,
+        }:
+            yield from _content("the result of a tool", content, TOOL)
         case {"type": "refusal", "refusal": str(text)}:
             yield _Said(role, text)
         case {"type": "document", "source": {"type": "text", "data": str(text)}}:

@@ -11,9 +11,9 @@ from tsim.logs.records import Entry
 
 def separator(text: str) -> str | None:
     """Returns what separates the columns, if the first line names columns of roles and texts."""
-    header = text.lstrip().split("\n", 1)[0]
+    header = text.lstrip().splitlines()[:1]
     for mark in (",", ";", "\t"):
-        names = _names(next(csv.reader([header], delimiter=mark), []))
+        names = _names(next(csv.reader(header, delimiter=mark), []))
         if {*names} & {*ROLE} and {*names} & {*TEXT}:
             return mark
     return None
@@ -29,7 +29,7 @@ def read_table(text: str) -> Iterator[Entry]:
     if mark is None:
         raise InputError(
             f"the first line of a table must name its columns, among them one of {', '.join(ROLE)} "
-            f"and one of {', '.join(TEXT)}; found {text.lstrip().split(chr(10), 1)[0]!r:.80}"
+            f"and one of {', '.join(TEXT)}; found {text.lstrip()!r:.80}"
         )
     rows = csv.reader(io.StringIO(text.lstrip(), newline=""), delimiter=mark)
     names = _names(next(rows))
