@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from tsim.checking import check_turn
 from tsim.errors import InputError
 from tsim.logs.message import read_message
+from tsim.logs.records import messages
 from tsim.types import NewTurn, Receipt, Turn
 
 TurnLike: TypeAlias = NewTurn | tuple[Any, ...] | Mapping[str, Any]
@@ -33,9 +34,12 @@ def accept(values: Iterable[TurnLike]) -> Batch:
     skipped: Counter[str] = Counter()
     for value in values:
         if isinstance(value, Mapping):
-            message = read_message(value)
-            turns += message.turns
-            skipped.update(message.skipped)
+            for _, found in messages(dict(value), ""):
+                if isinstance(found, InputError):
+                    raise found
+                message = read_message(found)
+                turns += message.turns
+                skipped.update(message.skipped)
         else:
             turns.append(check_turn(_turn(value)))
     first: dict[str, NewTurn] = {}

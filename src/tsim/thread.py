@@ -91,10 +91,10 @@ class Thread:
         """Adds turns, with the same result as calling `add` for each of them, but faster.
 
         A turn is a `NewTurn`, a tuple (role, text) or (role, text, at), or a mapping with `role`
-        and either `text` or `content`, as used by chat APIs: OpenAI's and Anthropic's messages can
-        be given as they are. What is not text is left out; a message without any adds nothing, and
-        the results of tools in a message become turns of their own. `skipped` on the returned list
-        counts what was left out.
+        and either `text` or `content`, as used by chat APIs: messages, requests and responses of
+        OpenAI and Anthropic can be given as they are. What is not text is left out; a message
+        without any adds nothing, and the results of tools in a message become turns of their own.
+        `skipped` on the returned list counts what was left out.
 
         All turns are checked before the first is written. They are written in chunks; `progress` is
         called with the number of turns written so far and the total.

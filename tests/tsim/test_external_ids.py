@@ -222,14 +222,16 @@ def test_messages_of_chat_apis_are_added_as_they_are(memory):
             {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image"}]},
             {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]},
             {"role": "tool", "content": "22", "id": "t1", "meta": {"tool": "warm"}},
+            {"choices": [{"message": {"role": "assistant", "content": "warm"}}]},
             ("user", "thanks"),
         ]
     )
-    assert [receipt.turn for receipt in receipts] == [0, 1, 2]
+    assert [receipt.turn for receipt in receipts] == [0, 1, 2, 3]
     assert receipts.skipped == {"image": 1, "tool call": 1}
     assert [(t.role, t.text, t.external_id, t.meta) for t in thread.turns()] == [
         ("user", "look", None, None),
         ("tool", "22", "t1", {"tool": "warm"}),
+        ("assistant", "warm", None, None),
         ("user", "thanks", None, None),
     ]
 

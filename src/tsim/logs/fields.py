@@ -65,16 +65,16 @@ def id_of(value: Mapping[str, Any]) -> str | None:
 def seconds_of(value: object) -> float:
     """Returns a time as seconds since the epoch.
 
-    Takes datetimes, numbers of seconds or milliseconds, such numbers as text, and ISO 8601. A time
-    without a time zone is taken as UTC.
+    Takes datetimes with a time zone, numbers of seconds or milliseconds, such numbers as text, and
+    ISO 8601. A text without a time zone is taken as UTC.
 
     Raises:
         InputError: The value is not a time.
     """
     if isinstance(value, str):
         value = _from_text(value.strip())
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, datetime) and value.tzinfo:
+        return value.timestamp()
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             seconds = value / 1000 if abs(value) >= MILLISECONDS else float(value)
@@ -83,8 +83,8 @@ def seconds_of(value: object) -> float:
         if abs(seconds) < MILLISECONDS:
             return seconds
     raise InputError(
-        f"{value!r:.80} is not a time; expected seconds or milliseconds since the epoch, or a date "
-        "such as 2026-05-01T12:00:00Z"
+        f"{value!r:.80} is not a time; expected seconds or milliseconds since the epoch, or a "
+        "time with a zone such as 2026-05-01T12:00:00Z"
     )
 
 
@@ -93,6 +93,7 @@ def _from_text(text: str) -> object:
         return float(text)
     except ValueError:
         try:
-            return datetime.fromisoformat(text)
+            found = datetime.fromisoformat(text)
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
         except ValueError:
             return text

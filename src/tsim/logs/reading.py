@@ -87,14 +87,14 @@ def read_log(data: bytes, *, format: Format | None = None, ids: bool = True) -> 
             some = message.turns if ids else [replace(turn, id=None) for turn in message.turns]
             _require_own_ids(first, where, some)
         except (InputError, RecursionError) as error:
-            problems.append(Problem(where=where, message=str(error)))
+            problems.append(Problem(where=where, message=_printable(str(error))))
         else:
             turns += some
             skipped.update(message.skipped)
     return Log(
         format=kind,
         turns=tuple(turns),
-        skipped={name: skipped[name] for name in sorted(skipped)},
+        skipped={_printable(name): skipped[name] for name in sorted(skipped)},
         problems=tuple(problems),
     )
 
@@ -130,6 +130,11 @@ def _unpacked(data: bytes) -> bytes:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"the gzip file is damaged or incomplete ({error})") from error
+
+
+def _printable(text: str) -> str:
+    """Returns text that can be written in UTF-8: JSON may hold lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _decoded(data: bytes, errors: str = "strict") -> str:

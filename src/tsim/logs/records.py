@@ -5,6 +5,7 @@ It is recognised by its keys.
 """
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tsim.errors import InputError
@@ -60,17 +61,20 @@ def _inside(record: dict[str, Any]) -> Iterator[object]:
     yield from (record[key] for key in LISTS if isinstance(record.get(key), list))
     if isinstance(record.get("choices"), list):
         yield from _choices(record)
-    yield from _spoken("assistant", body.get("output"))
+    yield from _spoken("assistant", body.get("output"), record)
     for key in INNER:
         if isinstance(record.get(key), dict):
             yield _inheriting(record, record[key])
 
 
-def _spoken(role: str, value: object) -> Iterator[object]:
+def _spoken(
+    role: str, value: object, outer: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[object]:
+    """Yields what was said, with the time of what it came in if that is given."""
     if isinstance(value, str):
-        yield {"role": role, "content": value}
+        yield _timed(outer, {"role": role, "content": value})
     elif isinstance(value, list):
-        yield value
+        yield [_timed(outer, one) if isinstance(one, dict) else one for one in value]
 
 
 def _choices(record: dict[str, Any]) -> Iterator[object]:
@@ -87,8 +91,12 @@ def _inheriting(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
 
     The id of the outside comes first because transcripts write one message in several pieces.
     """
-    (when, at), (name, called) = first(outer, TIME), first(outer, ID)
-    record = {**inner, when: at} if when and not first(inner, TIME)[0] else {**inner}
+    name, called = first(outer, ID)
     if name:
-        record = {key: value for key, value in record.items() if key not in ID} | {name: called}
-    return record
+        inner = {key: value for key, value in inner.items() if key not in ID} | {name: called}
+    return _timed(outer, inner)
+
+
+def _timed(outer: Mapping[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
+    when, at = first(outer, TIME)
+    return {**inner, when: at} if when and not first(inner, TIME)[0] else inner

@@ -112,9 +112,9 @@ def test_items_of_the_responses_api():
         {"type": "web_search_call", "id": "ws_1"},
         {"type": "message", "id": "msg_1", "role": "assistant", "content": [text]},
     ]
-    log = read({"object": "response", "id": "resp_1", "output": output})
-    assert [(t.role, t.text, t.id) for t in log.turns] == [
-        ("assistant", "Take an umbrella.", "msg_1")
+    log = read({"object": "response", "id": "resp_1", "created_at": MAY, "output": output})
+    assert [(t.role, t.text, t.id, t.at) for t in log.turns] == [
+        ("assistant", "Take an umbrella.", "msg_1", MAY)
     ]
     assert log.skipped == {"thinking": 1, "web_search_call": 1}
     assert said(read({"input": "Hello", "output": "Hi"})) == [
@@ -383,7 +383,8 @@ def test_any_bytes_are_read_or_refused(data):
     assert all(turn.text.strip() for turn in log.turns)
 
 
-LEAVES = st.none() | st.booleans() | st.floats() | st.text(max_size=5)
+ODD = st.sampled_from(["\ud800", "image", "text", "user", "2026-05-01"])
+LEAVES = st.none() | st.booleans() | st.floats() | st.text(max_size=5) | ODD
 KEYS = st.sampled_from(
     "role content text type messages choices message input output mapping parts id at meta from "
     "value conversations tool_calls system time audio author".split()
@@ -397,9 +398,12 @@ ANY = st.recursive(
 def test_any_json_is_read_or_refused(value):
     for text in (json.dumps(value), json.dumps([value]), json.dumps(value) + "\n{}"):
         try:
-            read_log(text.encode())
+            log = read_log(text.encode())
         except InputError:
             continue
+        for turn in log.turns:
+            (turn.role + turn.text).encode()
+        "".join([*map(str, log.problems), *log.skipped]).encode()
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip)
