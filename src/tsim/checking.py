@@ -15,6 +15,7 @@ ROLE = re.compile(rf"[^\s\x00-\x1f](?:[^\r\n\x00-\x1f]{{0,{ROLE_LENGTH - 2}}}[^\
 ID_LENGTH = 256
 META_NAMES = 32
 META_BYTES = 4096
+MAX_INTEGER = 2**63
 
 
 def check_turn(turn: NewTurn) -> NewTurn:
@@ -62,10 +63,10 @@ def check_meta(meta: Meta) -> Meta | None:
         require_text(name)
         if isinstance(value, str):
             require_text(value)
-        elif not (value is None or isinstance(value, bool | int) or _is_finite(value)):
+        elif value is not None and not _is_number(value):
             raise InputError(
-                f"meta {name!r:.80} is {value!r:.80}; expected text, a finite number, True, False "
-                "or None"
+                f"meta {name!r:.80} is a {type(value).__name__} that cannot be kept; expected text, "
+                "a whole number of 64 bits, a finite number, True, False or None"
             )
     if len(meta) > META_NAMES:
         raise InputError(f"meta has {len(meta)} names, at most {META_NAMES} are kept")
@@ -98,5 +99,7 @@ def _is_time(at: object) -> bool:
         return False
 
 
-def _is_finite(value: object) -> bool:
-    return isinstance(value, float) and math.isfinite(value)
+def _is_number(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and -MAX_INTEGER <= value < MAX_INTEGER
