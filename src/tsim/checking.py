@@ -65,8 +65,8 @@ def check_meta(meta: Meta) -> Meta | None:
             require_text(value)
         elif value is not None and not _is_number(value):
             raise InputError(
-                f"meta {name!r:.80} is a {type(value).__name__} that cannot be kept; expected text, "
-                "a whole number of 64 bits, a finite number, True, False or None"
+                f"meta {name!r:.80} is a {type(value).__name__} that cannot be kept; expected "
+                "text, a whole number of 64 bits, a finite number, True, False or None"
             )
     if len(meta) > META_NAMES:
         raise InputError(f"meta has {len(meta)} names, at most {META_NAMES} are kept")

@@ -15,6 +15,7 @@ from tsim.logs import Format, Log, read_log
 INCOMPLETE = 3
 # Problems that are shown; with --json all are listed.
 SHOWN = 10
+UNCOUNTABLE = frozenset({"audio", "media", "meta", "nested meta", "thinking"})
 
 LogFormat = Annotated[
     Format | None, typer.Option(help="The kind of log.", show_default="recognised by its content")
@@ -68,8 +69,4 @@ def tell(log: Log, source: str) -> None:
 
 
 def _counted(kind: str, count: int) -> str:
-    return (
-        f"{count} {kind}"
-        if count == 1 or kind.endswith(("s", "ing", "o", "a"))
-        else f"{count} {kind}s"
-    )
+    return f"{count} {kind}" if count == 1 or kind in UNCOUNTABLE else f"{count} {kind}s"
