@@ -66,18 +66,21 @@ def read_message(value: Mapping[str, Any]) -> Message:
     """Reads a message with a role and text, as chat APIs write it.
 
     The content may be text, nothing, or a list of parts. The results of tools become turns with the
-    role `tool`. The first turn has the id of the message; others have it with a number behind.
+    role `tool`. The first turn has the id of the message; others have it with a number behind. A
+    message in which there is nothing is counted as empty.
 
     Raises:
-        InputError: The message has no role, is empty, or has a value that cannot be kept.
+        InputError: The message has no role or no content, or a value that cannot be kept.
     """
     pieces = [*_pieces(value)]
+    if not pieces and value.keys().isdisjoint((*TEXT, "type")):
+        raise InputError('text: missing; expected {"role": "user", "text": "…"}')
+    said = [piece for piece in pieces if isinstance(piece, _Said) and piece.text.strip()]
     skipped = Counter(piece.kind for piece in pieces if isinstance(piece, _Skipped))
+    if not said and not skipped:
+        skipped["empty message"] += 1
     at, meta = _time(value, skipped), _meta(value, skipped)
     name = id_of(value)
-    said = [piece for piece in pieces if isinstance(piece, _Said) and piece.text.strip()]
-    if not said and not skipped:
-        raise InputError(f"the {role_of(value)} message is empty; expected text")
     turns: list[NewTurn] = []
     for role, some in groupby(said, key=lambda piece: piece.role):
         called = f"{name}/{len(turns)}" if name and turns else name

@@ -20,7 +20,7 @@ def separator(text: str) -> str | None:
 
 
 def read_table(text: str) -> Iterator[Entry]:
-    """Yields one message for each row; empty cells are left out.
+    """Yields one message for each row; empty cells count as absent, unless they are texts.
 
     Raises:
         InputError: The first line does not name a column of roles and one of texts.
@@ -43,7 +43,8 @@ def read_table(text: str) -> Iterator[Entry]:
             continue
         if any(cell.strip() for cell in row):
             cells = dict(zip(names, row, strict=False))
-            yield f"line {rows.line_num}", {key: cell for key, cell in cells.items() if cell}
+            kept = {key: cell for key, cell in cells.items() if cell or key in TEXT}
+            yield f"line {rows.line_num}", kept
 
 
 def _names(cells: list[str]) -> list[str]:

@@ -106,9 +106,9 @@ GOOD = b'{"role": "user", "text": "fine", "id": 7}\n'
     ("line", "message"),
     [
         ("{", "line 2: not JSON"),
-        ('\n\n{"role": "user"}', "line 4: the user message is empty"),
+        ('\n\n{"role": "user"}', "line 4: text: missing"),
         ('{"role": 4, "text": "x"}', "line 2: role: expected text, found 4"),
-        ('{"role": "user", "text": ""}', "line 2: the user message is empty"),
+        ('{"role": "user", "text": {}}', "line 2: text: expected text or a list of parts"),
         ('["user"]', "line 2, message 1: expected an object"),
         (b'{"role": "user", "text": "\xff"}', "line 2: not UTF-8 (byte 26"),
         ('{"role": "user", "text": "\\ud800"}', "line 2: lone surrogate"),

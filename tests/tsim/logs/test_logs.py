@@ -199,7 +199,7 @@ def test_sharegpt_and_similar_conversations():
     log = read([one, two])
     assert said(log) == [("user", "q"), ("assistant", "a")]
     assert [str(problem) for problem in log.problems] == [
-        "item 2, message 2: the system message is empty; expected text"
+        'item 2, message 2: text: missing; expected {"role": "user", "text": "…"}'
     ]
     claude = {
         "uuid": "c",
@@ -298,7 +298,9 @@ def test_tables(mark):
     log = read("\r\n".join(mark.join(row) for row in rows))
     assert log.format == "csv"
     assert [(t.role, t.text, t.at, t.id) for t in log.turns] == [("user", "two\nlines", MAY, "7")]
-    assert [problem.where for problem in log.problems] == ["line 5"]
+    assert (log.skipped, log.problems) == ({"empty message": 1}, ())
+    short = read(mark.join(rows[0]) + "\nBen\n" + mark.join(rows[1]))
+    assert (len(short.turns), [problem.where for problem in short.problems]) == (1, ["line 2"])
 
 
 @pytest.mark.parametrize("name", ["at", "timestamp", "created_at", "create_time", "time"])
@@ -336,6 +338,22 @@ def test_ids_and_meta_are_kept():
     both = read([line, {**line, "text": "y"}])
     assert len(both.turns) == 1
     assert "id '7' belongs to another text in item 1" in str(both.problems[0])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "text": " \n"},
+        {"role": "assistant", "content": None},
+        {"role": "tool", "content": []},
+        {"role": "tool", "content": [{"type": "text", "text": ""}]},
+        {"type": "function_call_output", "call_id": "c", "output": ""},
+        {"role": "user", "text": "", "time": "then"},
+    ],
+)
+def test_empty_messages_are_counted(message):
+    log = read(message)
+    assert (log.turns, log.problems, log.skipped["empty message"]) == ((), (), 1)
 
 
 def test_every_kind_of_log_can_be_named_and_its_recognition_does_not_depend_on_it():
