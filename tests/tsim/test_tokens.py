@@ -96,26 +96,6 @@ def test_a_text_of_one_character_a_million_times_is_estimated_in_proportion(char
     assert large <= 101 * small + 100
 
 
-@given(st.lists(st.text(st.characters(codec="ascii"), max_size=20)))
-def test_words_as_a_feature_are_words_in_spaced_text(pieces):
-    text = " ".join(pieces)
-    assert tokens.words(text) == len(text.split())
-
-
-@pytest.mark.parametrize(
-    ("name", "least", "most"),
-    [("chinese", 60, 140), ("japanese", 60, 160), ("thai", 60, 180), ("base64", 60, 180)],
-)
-def test_words_as_a_feature_are_comparable_between_scripts(name, least, most):
-    """Eighty words of English say about as much as each of these texts."""
-    assert least <= tokens.words(corpus.texts()[name]) <= most
-
-
-def test_a_few_words_of_another_script_do_not_change_the_words_of_a_text():
-    text = "We say 猫は好きです for liking cats, and ก for a chicken"
-    assert tokens.words(text) == len(text.split())
-
-
 def test_a_function_can_count():
     assert open_measure(len).size("four") == 4
     assert open_measure(len).room(10) == 10

@@ -20,7 +20,6 @@ from tsim.index import DenseIndex
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import Arrival, DriftRule, Segmenter
 from tsim.state import Changes, ClusterRow, EpisodeRow, ThreadState, TurnRow
-from tsim.tokens import words
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn, View
 from tsim.vectors import Vector, Vectors, best
 from tsim.views import Clusters, ClusterSettings, SummarySettings, describe, summarise
@@ -119,7 +118,7 @@ class EpisodeEngine(Numbered):
         finished: dict[int, list[Turn]] = {}
         for new, vector in zip(turns, vectors, strict=True):
             closed = self._advance(new, vector, finished)
-            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            turn = new.numbered(self._counters.turn)
             episode = self._counters.episode - 1
             self._counters = replace(self._counters, turn=turn.id + 1)
             self._open.append(turn)
@@ -352,7 +351,7 @@ class EpisodeEngine(Numbered):
 
 
 def _arrival(turn: NewTurn | Turn, vector: Vector) -> Arrival:
-    return Arrival(role=turn.role, words=words(turn.text), vector=vector)
+    return Arrival(role=turn.role, words=len(turn.text.split()), vector=vector)
 
 
 def _top(scores: Vector, count: int) -> list[tuple[int, float]]:

@@ -2,7 +2,7 @@
 
 from tsim.tokens.measure import ESTIMATE, WORDS, Count, Measure, counted
 from tsim.tokens.scripts import estimate
-from tsim.tokens.wordcount import by_words, from_words, words, words_within
+from tsim.tokens.wordcount import by_words, from_words, words_within
 
 __all__ = [
     "ESTIMATE",
@@ -13,6 +13,5 @@ __all__ = [
     "counted",
     "estimate",
     "from_words",
-    "words",
     "words_within",
 ]

@@ -32,9 +32,10 @@ from tsim.segment import (
     cues,
     log_odds,
 )
-from tsim.tokens import ESTIMATE, WORDS, Measure, words
+from tsim.tokens import ESTIMATE, WORDS, Measure
 from tsim.types import Turn
 from tsim.vectors import Vector, Vectors, unit
+from tsim.words import count
 
 STEP = 1024
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
@@ -155,7 +156,7 @@ class ThreadIndex:
         self.postings.append(turn.text)
         self.speakers.append(turn.role, turn.text)
         said = line(turn)
-        self._lengths.append(words(said))
+        self._lengths.append(count(said))
         for measure, sizes in self._sizes.items():
             sizes.append(measure.size(f"{said}\n"))
         self.dated = self.dated or turn.at is not None
