@@ -1,7 +1,8 @@
 """Output, progress and error handling shared by all commands of this repository.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage,
-130 interrupted. With --json an error is printed as {"error": {"kind": …, "message": …}}.
+3 done except for input that could not be read, 130 interrupted. With --json an error is printed as
+{"error": {"kind": …, "message": …}}.
 """
 
 import json
