@@ -1,12 +1,15 @@
 """Assembles ranked episodes into the text of a prompt."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from tsim import tokens
 from tsim.types import Hit, Turn
 
 MISSING = "…"
+WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +60,31 @@ def heading(turns: Sequence[Turn]) -> str:
 
 def line(turn: Turn) -> str:
     """Returns one turn as it appears in a context."""
-    return f"{turn.role}: {turn.text}"
+    return f"{turn.role}: {excerpt(turn)}"
+
+
+def excerpt(turn: Turn) -> str:
+    """Returns the parts of a turn that are shown, with a mark wherever something is left out.
+
+    Line breaks and indentation are kept: where whole lines are missing, the mark is a line.
+    """
+    if turn.shown is None:
+        return turn.text
+    text, out, last = turn.text, "", 0
+    for start, end in (*turn.shown, (len(text), len(text))):
+        if text[last:start].strip():
+            out = f"{out.rstrip()}{_break(text, last)}{MISSING}{_break(text, start)}"
+            last = start
+        out += text[last:end]
+        last = end
+    return out
+
+
+def _break(text: str, place: int) -> str:
+    """Returns what stands between a mark and the shown text that ends or begins at a place."""
+    if place in (0, len(text)):
+        return ""
+    return "\n" if text[place - 1] == "\n" else " "
 
 
 def fit(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
@@ -98,10 +125,20 @@ def _cut_down(hit: Hit, most: int) -> tuple[Turn, ...]:
     if words(turns) <= most:
         return turns
     (turn,) = turns
-    empty = replace(turn, text=MISSING)
-    kept = turn.text.split()[: max(0, most - words([empty]))]
-    short = replace(turn, text=" ".join([*kept, MISSING]))
+    short = _truncated(turn, most)
     return (short,) if words([short]) <= most else ()
+
+
+def _truncated(turn: Turn, most: int) -> Turn:
+    """Shows as many words of what is shown of a turn as fit."""
+    parts = turn.shown or ((0, len(turn.text)),)
+    found = (word for part in parts for word in WORD.finditer(turn.text, *part))
+    spare = most - words([replace(turn, shown=((parts[0][0], parts[0][0]),))])
+    last = parts[0][0]
+    for word in islice(found, max(0, spare)):
+        last = word.end()
+    kept = tuple((start, min(end, last)) for start, end in parts if start < last)
+    return replace(turn, shown=kept or ((last, last),))
 
 
 def render(hits: Sequence[Hit]) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from tsim.assemble import fit, render
-from tsim.embed import Embedder
+from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Host, Query
+from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.presets import AnyPreset
 from tsim.state import MAX_ID, Changes, Counters
@@ -146,7 +147,7 @@ class Thread:
         hits = [
             Hit(
                 episode=one.episode,
-                turns=tuple(turns[turn] for turn in one.turns if turn in turns),
+                turns=tuple(_showing(turns, one)),
                 score=one.score,
                 why=one.why,
                 relevance=one.relevance,
@@ -281,13 +282,17 @@ class Thread:
         return Query(text=query, vector=vector, count=count, budget=budget, least=least)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
-        vectors = self._embedder.embed([turn.text for turn in turns])
+        texts = [turn.text for turn in turns]
+        starts = find_passages(self._embedder, texts) if self._preset.settings.divides else None
+        vectors = embed_passages(self._embedder, texts, starts)
         with self._lock, self._or_reread():
             while True:
                 # End the snapshot before the engine embeds summaries, which may take a while.
                 with self._store.snapshot() as reader:
                     engine = self._current(reader)
-                changes, receipts = engine.grow(turns, vectors, self._host(self._store))
+                changes, receipts = engine.grow(
+                    turns, vectors, self._host(self._store), starts=starts
+                )
                 if self._commit(changes, engine.counters):
                     return receipts
                 self._engine = None
@@ -329,6 +334,13 @@ class Thread:
         if not found:
             raise InputError(f"there is no {what} in thread {self.name!r}; nothing was removed")
         return [one.id for one in found]
+
+
+def _showing(turns: Mapping[int, Turn], found: Found) -> Iterator[Turn]:
+    """Yields the turns of a span, each with the parts of it that are shown."""
+    for turn, shown in zip_longest(found.turns, found.shown):
+        if turn in turns:
+            yield turns[turn] if shown is None else replace(turns[turn], shown=shown)
 
 
 def as_turn(value: TurnLike) -> NewTurn:

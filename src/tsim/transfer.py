@@ -12,10 +12,20 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
-from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, SpanRow, TurnRow
+from tsim.state import (
+    MAX_ID,
+    Changes,
+    ClusterRow,
+    Counters,
+    EpisodeRow,
+    PassageRow,
+    SpanRow,
+    TurnRow,
+)
 from tsim.store import Accepted, Reader, Store, Written
 from tsim.store.agreement import differing
 from tsim.types import Turn
+from tsim.vectors import Vector
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 NextId = Annotated[int, Field(ge=0, le=MAX_ID + 1)]
@@ -50,6 +60,13 @@ class _Turn(_Line):
     vector: str
 
 
+class _Passage(_Line):
+    kind: Literal["passage"] = "passage"
+    turn: Id
+    start: int
+    vector: str
+
+
 class _Episode(_Line):
     kind: Literal["episode"] = "episode"
     id: Id
@@ -79,7 +96,7 @@ class _Span(_Line):
     vector: str
 
 
-_Row: TypeAlias = _Turn | _Episode | _Span | _Cluster
+_Row: TypeAlias = _Turn | _Passage | _Episode | _Span | _Cluster
 _Item: TypeAlias = _Head | _Thread | _Row | _End
 _ANY: TypeAdapter[_Item] = TypeAdapter(Annotated[_Item, Field(discriminator="kind")])
 
@@ -150,6 +167,12 @@ def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
                 at=turn.at,
                 text=turn.text,
                 vector=_text(vector_to_bytes(vector)),
+            ).model_dump()
+        for passage in state.passages:
+            yield _Passage(
+                turn=passage.turn,
+                start=passage.start,
+                vector=_text(vector_to_bytes(passage.vector)),
             ).model_dump()
         for row in state.episodes:
             vector_text = None if row.vector is None else _text(vector_to_bytes(row.vector))
@@ -238,9 +261,12 @@ def _gather(path: Path, thread: _Thread, rows: list[_Row]) -> Written:
         for row in rows
         if isinstance(row, _Turn)
     )
+    where = f"{path}, thread {thread.name!r}"
     spans = (row for row in rows if isinstance(row, _Span))
+    passages = (row for row in rows if isinstance(row, _Passage))
     changes = Changes(
         turns=turns,
+        passages=tuple(_passages(where, passages, turns)),
         episodes=tuple(
             EpisodeRow(
                 id=row.id,
@@ -259,7 +285,7 @@ def _gather(path: Path, thread: _Thread, rows: list[_Row]) -> Written:
             for row in clusters
         ),
         rewritten=tuple(row.id for row in clusters),
-        spans=tuple(_spans(f"{path}, thread {thread.name!r}", spans, turns)),
+        spans=tuple(_spans(where, spans, turns)),
     )
     counters = Counters(
         turn=thread.next_turn, episode=thread.next_episode, cluster=thread.next_cluster
@@ -281,16 +307,39 @@ def _spans(where: str, rows: Iterable[_Span], turns: Sequence[TurnRow]) -> Itera
         if (row.first, row.last) in seen:
             raise InputError(f"{span} occurs twice; nothing was imported")
         seen.add((row.first, row.last))
-        try:
-            vector = vector_from_bytes(_bytes(row.vector))
-        except ValueError as error:
-            raise InputError(f"{span} has no vector ({error}); nothing was imported") from error
-        if len(vector) != width[row.first] or not np.isfinite(vector).all():
-            raise InputError(
-                f"{span} has a vector of {len(vector)} numbers, expected {width[row.first]} finite "
-                "ones; nothing was imported"
-            )
+        vector = _vector(span, row.vector, width[row.first])
         yield SpanRow(first=row.first, last=row.last, vector=vector)
+
+
+def _passages(
+    where: str, rows: Iterable[_Passage], turns: Sequence[TurnRow]
+) -> Iterator[PassageRow]:
+    """Yields the passages of a thread, checked against its turns."""
+    by_id = {row.turn.id: row for row in turns}
+    last = (-1, 0)
+    for row in rows:
+        passage = f"{where}: the passage of turn {row.turn} at character {row.start}"
+        if row.turn not in by_id or not 0 < row.start < len(by_id[row.turn].turn.text):
+            raise InputError(f"{passage} is not inside a turn of the thread; nothing was imported")
+        if (row.turn, row.start) <= last:
+            raise InputError(f"{passage} does not follow the one before it; nothing was imported")
+        last = (row.turn, row.start)
+        vector = _vector(passage, row.vector, len(by_id[row.turn].vector))
+        yield PassageRow(turn=row.turn, start=row.start, vector=vector)
+
+
+def _vector(what: str, text: str, width: int) -> Vector:
+    """Decodes the vector of something, which must have the width of the turns' vectors."""
+    try:
+        vector = vector_from_bytes(_bytes(text))
+    except ValueError as error:
+        raise InputError(f"{what} has no vector ({error}); nothing was imported") from error
+    if len(vector) != width or not np.isfinite(vector).all():
+        raise InputError(
+            f"{what} has a vector of {len(vector)} numbers, expected {width} finite ones; nothing "
+            "was imported"
+        )
+    return vector
 
 
 def _text(blob: bytes) -> str:

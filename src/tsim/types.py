@@ -43,12 +43,22 @@ class NewTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A stored turn. Ids count from 0 within a thread and are never reused."""
+    """A stored turn. Ids count from 0 within a thread and are never reused.
+
+    Attributes:
+        id: Its number.
+        role: The speaker.
+        text: The whole text.
+        at: Seconds since the epoch, if known.
+        shown: The parts of the text that a hit shows, as ranges of characters (first, after last)
+            in order; None for all of it.
+    """
 
     id: int
     role: str
     text: str
     at: float | None = None
+    shown: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +177,8 @@ class Hit:
 
     Attributes:
         episode: Id of the episode; for a span chosen at query time, the episode of its anchor.
-        turns: The turns to show: a whole episode, the best part of a long one, or a span.
+        turns: The turns to show: a whole episode, the best part of a long one, or a span. Of long
+            turns, only some passages may be shown: see `Turn.shown`.
         score: The score it was ranked by.
         why: How the score was computed.
         relevance: Probability that it holds what was asked, comparable across queries and threads;

@@ -45,26 +45,26 @@ class Speakers:
         self._said: list[int] = []  # turns of each speaker
         self._told: list[int] = []  # those of them with words in the first person
 
-    def append(self, role: str, text: str) -> None:
-        """Adds a turn."""
+    def append(self, role: str, *passages: str) -> None:
+        """Adds a turn, given by its passages; a short turn is one passage."""
         number = self._numbers.setdefault(role, len(self._said))
         if number == len(self._said):
             self._said.append(0)
             self._told.append(0)
-        count = first_person(text)
-        self._speakers.append(number)
-        self._first_person.append(count)
+        counts = [first_person(text) for text in passages]
+        self._speakers.extend([number] * len(counts))
+        self._first_person.extend(counts)
         self._said[number] += 1
-        self._told[number] += count > 0
+        self._told[number] += any(counts)
 
     @property
     def first_person(self) -> Vector:
-        """The logarithm of one plus the number of first-person words in each turn."""
+        """The logarithm of one plus the number of first-person words in each passage."""
         return np.log1p(np.frombuffer(self._first_person, dtype=np.uint32).astype(np.float32))
 
     @property
     def tells(self) -> Vector:
-        """For each turn, the logarithm of the share of its speaker's turns in the first person."""
+        """For each passage, the logarithm of the share of its speaker's first-person turns."""
         told, said = np.array(self._told, dtype=np.float32), np.array(self._said, dtype=np.float32)
         rates = np.log((told + 1) / (said + 2))
         out: Vector = rates[np.frombuffer(self._speakers, dtype=np.uint32)]
