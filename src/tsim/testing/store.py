@@ -78,7 +78,8 @@ class StoreConformance:
             for state in (store.load("a"), store.load_since("a", turn=5, episode=1)):
                 assert (state.version, state.epoch) == (0, 0)
                 assert (state.turn_ids, state.episodes, state.clusters) == ([], [], [])
-                assert state.spans == state.passages == []
+                assert state.spans == []
+                assert state.passages == []
                 assert state.counters == Counters()
             assert store.turns("a", [0]) == store.open_turns("a") == []
             assert [*store.all_turns("a")] == []
