@@ -15,8 +15,6 @@ from pathlib import Path
 from tsim import NewTurn
 
 WORDS = 4000
-# Different texts of each kind. Threads share them, so that most passages need be embedded once.
-EDITIONS = 3
 
 CHAT = (
     ("Can you suggest something for dinner with the leeks I have?", "A tart with goat's cheese."),
@@ -220,10 +218,10 @@ def long_turn(needle: Needle, number: int) -> str:
 
     Args:
         needle: The needle.
-        number: The number of the thread, which decides on the text and on where the needle is.
+        number: The number of the thread, which decides where the needle is.
     """
     kind = KINDS[needle.kind]
-    rng = random.Random(f"{needle.kind} {number % EDITIONS}")
+    rng = random.Random(needle.kind)  # threads share texts: most passages are embedded once
     units: list[str] = []
     words = 0
     while words < WORDS:

@@ -9,7 +9,7 @@ from tsim import tokens
 from tsim.types import Hit, Turn
 
 MISSING = "…"
-WORD = re.compile(r"\S+")
+VISIBLE, WORD = re.compile(r"\S"), re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def excerpt(turn: Turn) -> str:
         return turn.text
     text, out, last = turn.text, "", 0
     for start, end in (*turn.shown, (len(text), len(text))):
-        if text[last:start].strip():
+        if VISIBLE.search(text, last, start):
             out = f"{out.rstrip()}{_break(text, last)}{MISSING}{_break(text, start)}"
             last = start
         out += text[last:end]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tsim.assemble import line
+from tsim.assemble import MISSING, line
 from tsim.engine.late.passages import Passages
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
@@ -176,8 +176,9 @@ class ThreadIndex:
         self._last = found
         texts = [turn.text] if len(ranges) == 1 else [turn.text[a:b] for a, b in ranges]
         self.speakers.append(turn.role, *texts)
-        for text, part in zip(texts, ranges, strict=True):
-            alone = turn if len(ranges) == 1 else replace(turn, shown=(part,))
+        for text in texts:
+            # The length of a passage includes the marks for what is left out around it.
+            alone = turn if len(texts) == 1 else replace(turn, text=f"{MISSING} {text} {MISSING}")
             self.postings.append(text)
             self._words.append(len(line(alone).split()))
             self._users.append(found.user)
