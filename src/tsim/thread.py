@@ -264,6 +264,7 @@ class Thread:
     def _host(self, reader: Reader) -> Host:
         return Host(
             embed=self._embedder.embed,
+            embed_query=self._embedder.embed_query,
             read=lambda episodes: reader.episode_turns(self.name, episodes),
             turns=lambda ids: reader.turns(self.name, ids),
             since=lambda turn: (found for _, found in reader.all_turns(self.name, turn)),
@@ -278,8 +279,7 @@ class Thread:
     ) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
-        vector = self._embedder.embed_query(query)
-        return Query(text=query, vector=vector, count=count, budget=budget, least=least)
+        return Query(text=query, count=count, budget=budget, least=least)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         texts = [turn.text for turn in turns]
