@@ -22,7 +22,7 @@ from tsim.state import (
     TurnRow,
 )
 from tsim.store import Store, Written
-from tsim.types import NewTurn, Turn
+from tsim.types import Turn
 from tsim.vectors import Vector, Vectors
 
 CHUNK = 512
@@ -151,8 +151,7 @@ def replay(
     for run in _runs(turns):
         engine.skip_to(run[0].id)
         starts, vectors = _embedded(embedder, run, known or {}, divides=preset.settings.divides)
-        new = [NewTurn(role=turn.role, text=turn.text, at=turn.at) for turn in run]
-        changes, _ = engine.grow(new, vectors, host, starts=starts)
+        changes, _ = engine.grow([turn.again() for turn in run], vectors, host, starts=starts)
         rows += changes.turns
         passages += changes.passages
         for row in changes.turns:

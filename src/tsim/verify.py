@@ -1,5 +1,6 @@
 """Consistency checks of a memory."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,7 +57,7 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         try:
             with store.snapshot() as reader:
                 state = reader.load(name)
-                stored = {turn.id: len(turn.text) for _, turn in reader.all_turns(name)}
+                turns = [turn for _, turn in reader.all_turns(name)]
         except StoreError as error:
             problems.append(f"thread {name!r}: {error}")
             continue
@@ -71,14 +72,21 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         problems += [
             f"thread {name!r}: {problem}" for problem in check(state, dimension, summarises)
         ]
+        lengths = {turn.id: len(turn.text) for turn in turns}
         problems += [
             f"thread {name!r}: the passage of turn {row.turn} at character {row.start} is not "
             "inside a stored turn"
             for row in state.passages
-            if not 0 < row.start < stored.get(row.turn, 0)
+            if not 0 < row.start < lengths.get(row.turn, 0)
         ]
-        if stored.keys() != {*state.turn_ids}:
+        if lengths.keys() != {*state.turn_ids}:
             problems.append(f"thread {name!r}: turns and vectors do not match")
+        named = Counter(turn.external_id for turn in turns if turn.external_id is not None)
+        problems += [
+            f"thread {name!r}: {count} turns have the external id {one!r}"
+            for one, count in sorted(named.items())
+            if count > 1
+        ]
     return Verification(
         threads=len(names),
         turns=counts[0],

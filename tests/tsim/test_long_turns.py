@@ -35,4 +35,4 @@ def test_a_needle_in_4000_words_is_in_the_context_at_500_tokens(minilm, bench):
     )
     assert sum(same) / len(same) >= 0.98
     # The rest of the way is the encoder's: it does not see a puncture in a flat tyre.
-    assert sum(other) / len(other) >= 0.3
+    assert sum(other) / len(other) >= 0.35

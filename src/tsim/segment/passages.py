@@ -24,7 +24,7 @@ Cut: TypeAlias = Callable[[str, "Piece"], Iterable["Piece"]]
 
 # A passage has at most as many tokens, even if the encoder reads more: what is said in one place
 # is found more easily in a short passage, and more of them fit into a context.
-PASSAGE_TOKENS = 128
+PASSAGE_TOKENS = 96
 # As many characters count as a token at least: encoders have a single token for a word that they
 # do not know, however long it is.
 CHARACTERS_PER_TOKEN = 16

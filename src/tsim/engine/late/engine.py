@@ -130,7 +130,7 @@ class LateEngine(Numbered):
         row = 0  # the first passage of the turn
         for new, some in zip(turns, each, strict=True):
             closed = None
-            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            turn = new.numbered(self._counters.turn)
             if self._begins(turn, float(odds[row])):
                 closed = self._turn_episodes[-1] if self._turn_episodes else None
                 begun.append(EpisodeRow(id=self._counters.episode, vector=None))
