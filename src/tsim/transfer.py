@@ -1,7 +1,7 @@
 """Export and import of a memory as JSON lines; equal content is exported as equal bytes.
 
-Version 2 has external ids and meta. A memory without them is exported as version 1, which earlier
-versions of this package can import.
+Version 2 has external ids, meta and passages. A memory without them is exported as version 1, which
+earlier versions of this package can import.
 """
 
 import base64
@@ -168,7 +168,8 @@ def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
         for name in reader.threads()
         for _, turn in reader.all_turns(name)
     )
-    yield _Head(version=2 if named else 1, settings=reader.settings()).model_dump()
+    divided = any(reader.load(name).passages for name in reader.threads())
+    yield _Head(version=2 if named or divided else 1, settings=reader.settings()).model_dump()
     for name in reader.threads():
         state = reader.load(name)
         yield _Thread(
