@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 
 from tsim.assemble import fit, render
 from tsim.counting import Tokens, open_measure
-from tsim.embed import Embedder
+from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Host, Query
+from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
 from tsim.index import distinct
@@ -168,7 +169,7 @@ class Thread:
         hits = [
             Hit(
                 episode=one.episode,
-                turns=tuple(turns[turn] for turn in one.turns if turn in turns),
+                turns=tuple(_showing(turns, one)),
                 score=one.score,
                 why=one.why,
                 relevance=one.relevance,
@@ -319,7 +320,9 @@ class Thread:
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         new = missing(turns, self._called(self._store, turns))
-        vectors = self._embedder.embed([turn.text for turn in new]) if new else EMPTY.turn_vectors
+        texts = [turn.text for turn in new]
+        starts = find_passages(self._embedder, texts) if self._preset.settings.divides else None
+        vectors = embed_passages(self._embedder, texts, starts) if new else EMPTY.turn_vectors
         with self._lock, self._or_reread():
             while True:
                 # End the snapshot before the engine embeds summaries, which may take a while.
@@ -332,7 +335,7 @@ class Thread:
                 known = {name: engine.receipt(turn.id) for name, turn in called.items()}
                 if not new:
                     return assign(turns, [], known)
-                changes, added = engine.grow(new, vectors, self._host(self._store))
+                changes, added = engine.grow(new, vectors, self._host(self._store), starts=starts)
                 if self._commit(changes, engine.counters):
                     return assign(turns, added, known)
                 self._engine = None
@@ -379,6 +382,13 @@ class Thread:
         if not found:
             raise InputError(f"there is no {what} in thread {self.name!r}; nothing was removed")
         return [one.id for one in found]
+
+
+def _showing(turns: Mapping[int, Turn], found: Found) -> Iterator[Turn]:
+    """Yields the turns of a span, each with the parts of it that are shown."""
+    for turn, shown in zip_longest(found.turns, found.shown):
+        if turn in turns:
+            yield turns[turn] if shown is None else replace(turns[turn], shown=shown)
 
 
 def _positive(**values: object) -> None:

@@ -16,6 +16,7 @@ from tsim.state import (
     ClusterRow,
     Counters,
     EpisodeRow,
+    PassageRow,
     SpanRow,
     ThreadState,
     TurnRow,
@@ -34,6 +35,7 @@ class KeptThread:
     episodes: Mapping[int, EpisodeRow] = field(default_factory=dict)
     clusters: Mapping[int, ClusterRow] = field(default_factory=dict)
     spans: Mapping[tuple[int, int], SpanRow] = field(default_factory=dict)
+    passages: Mapping[tuple[int, int], PassageRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,11 @@ class Kept:
                 before.spans,
                 {(row.first, row.last): row for row in changes.spans},
                 changes.removed_spans,
+            ),
+            passages=_merged(
+                before.passages,
+                {(row.turn, row.start): row for row in changes.passages},
+                [key for key in before.passages if key[0] in changes.removed_turns],
             ),
         )
         return replace(
@@ -126,6 +133,7 @@ class DictReader:
             clusters=list(found.clusters.values()),
             open_turns=self.open_turns(thread),
             spans=[row for row in found.spans.values() if row.last >= oldest and turn != MAX_ID],
+            passages=[row for row in found.passages.values() if row.turn >= turn],
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
