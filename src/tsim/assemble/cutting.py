@@ -1,23 +1,22 @@
 """Cuts a turn that is too long for a budget, around what was asked."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tsim.characters import whole
 from tsim.types import Turn
 
 # Characters shown at first; doubled as long as they fit.
 SMALLEST = 32
-# How far from a cut its place may be moved to a space, or to the end of a character.
-NEAR_SPACE, NEAR_CHARACTER = 24, 32
+# How far from a cut its place may be moved to a space.
+NEAR_SPACE = 24
 # Share of what is shown that comes before the centre.
 BEFORE = 0.4
 # Characters around a match that should be shown together, and how many matches are compared.
 REACH, MATCHES = 600, 5000
 SPACE = re.compile(r"\s")
-JOINER = "\u200d"
 
 
 def cut(turn: Turn, terms: Sequence[str], fits: Callable[[Turn], bool]) -> Turn | None:
@@ -85,17 +84,4 @@ def _snapped(text: str, at: int) -> int:
     for near in range(at, max(0, at - NEAR_SPACE), -1):
         if text[near].isspace() or text[near - 1].isspace():
             return near
-    for near in range(at, max(0, at - NEAR_CHARACTER), -1):
-        if not _continues(text[near - 1], text[near]):
-            return near
-    return at
-
-
-def _continues(before: str, char: str) -> bool:
-    """Returns whether a character is seen as part of the one before it."""
-    return (
-        JOINER in (before, char)
-        or unicodedata.category(char) in ("Mn", "Me", "Mc")
-        or "\U0001f3fb" <= char <= "\U0001f3ff"  # skin tones
-        or ("\U0001f1e6" <= char <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff")
-    )
+    return whole(text, at)

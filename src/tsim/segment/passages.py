@@ -18,6 +18,8 @@ from enum import IntEnum
 from itertools import accumulate, pairwise
 from typing import TypeAlias
 
+from tsim.characters import whole
+
 # Returns the number of tokens of each text.
 Count: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 Cut: TypeAlias = Callable[[str, "Piece"], Iterable["Piece"]]
@@ -94,7 +96,7 @@ def divide(text: str, count: Count, most: int) -> tuple[int, ...]:
     for cut in (_sentences, _words):
         pieces = refined(pieces, cut)
     while any(exceeds(piece) for piece in pieces):
-        pieces = refined(pieces, lambda _, piece: _parts(piece, most))
+        pieces = refined(pieces, lambda _, piece: _parts(text, piece, most))
     return tuple(_packed(pieces, most))
 
 
@@ -148,12 +150,13 @@ def _cut_after(
         yield Piece(start=start, end=end, boundary=begins)
 
 
-def _parts(piece: Piece, most: int) -> Iterator[Piece]:
+def _parts(text: str, piece: Piece, most: int) -> Iterator[Piece]:
     """Cuts a piece into equal parts, as many as might fit."""
     length = piece.end - piece.start
     count = min(length, -(-piece.size // most))
-    edges = (piece.start + length * part // count for part in range(count + 1))
-    for start, end in pairwise(edges):
+    equal = (piece.start + length * part // count for part in range(1, count))
+    inner = {whole(text, edge, piece.start) for edge in equal}
+    for start, end in pairwise([piece.start, *sorted(inner), piece.end]):
         begins = piece.boundary if start == piece.start else Boundary.PART
         yield Piece(start=start, end=end, boundary=begins)
 
