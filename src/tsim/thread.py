@@ -8,15 +8,18 @@ from datetime import datetime
 from itertools import zip_longest
 
 from tsim.assemble import fit, render
+from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
+from tsim.index import distinct
 from tsim.presets import AnyPreset
 from tsim.state import EMPTY, MAX_ID, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
+from tsim.tokens import ESTIMATE, Measure
 from tsim.types import Episode, Forgotten, Hit, Meta, NewTurn, Receipt, Receipts, Turn
 
 # Turns that `add_many` writes in one transaction.
@@ -40,6 +43,7 @@ class Thread:
         embedder: Embedder,
         preset: AnyPreset,
         settings: Accepted,
+        measure: Measure = ESTIMATE,
     ) -> None:
         """Prepares the thread; it is read from the store when first used.
 
@@ -49,12 +53,14 @@ class Thread:
             embedder: Computes the vectors.
             preset: The memory method and its constants.
             settings: The accepted values of the store's model and preset settings.
+            measure: What budgets are measured by, unless a call says otherwise.
         """
         self.name = name
         self._settings = settings
         self._store = store
         self._embedder = embedder
         self._preset = preset
+        self._measure = measure
         self._lock = threading.RLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
@@ -127,28 +133,33 @@ class Thread:
         k: int | None = None,
         budget: int | None = None,
         min_relevance: float | None = None,
+        tokens: Tokens | None = None,
     ) -> list[Hit]:
         """Finds the episodes that are relevant to a query, best first.
 
         Args:
             query: A question or request in plain language.
             k: Maximum number of episodes to return. Defaults to the preset's number.
-            budget: Maximum number of tokens in all hits together; hits that do not fit are
-                skipped. Defaults to the preset's budget, if it has one.
+            budget: Maximum number of tokens of the hits as `write` returns them; hits that do not
+                fit are skipped, and a first turn that does not fit is cut (`Turn.shown`). Defaults
+                to the preset's budget, if it has one.
             min_relevance: Leave out hits that are less likely than this (0 to 1) to hold what was
                 asked. By default, nothing is returned if it is unlikely that any hit holds it:
                 less likely than for 99 % of the questions that have an answer.
+            tokens: What counts the tokens: a value that `Memory.open` accepts. Defaults to what
+                the memory was opened with.
 
         Raises:
             InputError: The query is empty, or a value is out of range.
         """
         _positive(k=k, budget=budget)
+        measure = self._measure if tokens is None else open_measure(tokens)
         if min_relevance is not None and not 0 <= min_relevance <= 1:
             raise InputError(
                 f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
             )
         most = self._preset.settings.budget if budget is None else budget
-        asked = self._asked(query, k, most, min_relevance)
+        asked = self._asked(query, k, most, min_relevance, measure)
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             turns = {
@@ -165,7 +176,13 @@ class Thread:
             )
             for one in found
         ]
-        return fit(hits, most)
+        return fit(
+            hits,
+            most,
+            measure,
+            terms=sorted(distinct(query)),
+            arrange=self._preset.settings.arrange,
+        )
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
@@ -174,13 +191,21 @@ class Thread:
             return engine.views(asked, self._host(reader))
 
     def context(
-        self, query: str, *, budget: int = CONTEXT_BUDGET, min_relevance: float | None = None
+        self,
+        query: str,
+        *,
+        budget: int = CONTEXT_BUDGET,
+        min_relevance: float | None = None,
+        tokens: Tokens | None = None,
     ) -> str:
         """Returns the episodes relevant to a query as text for a prompt, within the budget.
 
-        The text is empty if nothing in the thread seems to hold what was asked.
+        The text is empty if nothing in the thread seems to hold what was asked, or if the budget is
+        too small for any of it. The arguments are those of `search`.
         """
-        return self.write(self.search(query, budget=budget, min_relevance=min_relevance))
+        return self.write(
+            self.search(query, budget=budget, min_relevance=min_relevance, tokens=tokens)
+        )
 
     def write(self, hits: Sequence[Hit]) -> str:
         """Returns hits as text for a prompt, in the preset's order."""
@@ -287,10 +312,11 @@ class Thread:
         count: int | None = None,
         budget: int | None = None,
         least: float | None = None,
+        measure: Measure = ESTIMATE,
     ) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
-        return Query(text=query, count=count, budget=budget, least=least)
+        return Query(text=query, count=count, budget=budget, measure=measure, least=least)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         new = missing(turns, self._called(self._store, turns))
@@ -365,7 +391,13 @@ def _showing(turns: Mapping[int, Turn], found: Found) -> Iterator[Turn]:
             yield turns[turn] if shown is None else replace(turns[turn], shown=shown)
 
 
-def _positive(**values: int | None) -> None:
+def _positive(**values: object) -> None:
     for name, value in values.items():
-        if value is not None and value < 1:
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise InputError(
+                f"{name}={value!r:.80} is not a whole number; pass an int of at least 1"
+            )
+        if value < 1:
             raise InputError(f"{name}={value} is out of range; it must be at least 1")

@@ -29,6 +29,13 @@ from tsim.types import Hit
 
 Query = Annotated[str, typer.Argument(help="A question or request in plain language.")]
 Budget = Annotated[int | None, typer.Option(help="Maximum number of tokens to return.")]
+Tokens = Annotated[
+    str,
+    typer.Option(
+        help="What counts the tokens: estimate, words (1.3 a word), tiktoken:NAME, or the path of "
+        "a Hugging Face tokenizer.json."
+    ),
+]
 MinRelevance = Annotated[
     float | None,
     typer.Option(
@@ -83,6 +90,7 @@ def search(
         int | None, typer.Option("--k", "-k", help="Maximum number of episodes to return.")
     ] = None,
     budget: Budget = None,
+    tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
     model: Model = None,
     preset: PresetName = PRESET,
@@ -93,7 +101,7 @@ def search(
     Example: tsim search "which model for the new project?" --thread alice --min-relevance 0.2
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
+    with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
         hits = opened.thread(thread).search(query, k=k, budget=budget, min_relevance=min_relevance)
     if as_json:
         print_json([asdict(hit) for hit in hits])
@@ -110,6 +118,7 @@ def context(
     budget: Annotated[
         int, typer.Option(help="Maximum number of tokens to return.")
     ] = CONTEXT_BUDGET,
+    tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
     model: Model = None,
     preset: PresetName = PRESET,
@@ -120,7 +129,7 @@ def context(
     Example: tsim context "which model for the new project?" --budget 600
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
+    with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
         text = opened.thread(thread).context(query, budget=budget, min_relevance=min_relevance)
     if as_json:
         print_json({"context": text})

@@ -1,7 +1,7 @@
 """Packing: chooses the most valuable turns within a budget and groups them into spans."""
 
 from bisect import bisect_left, insort
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,17 +12,32 @@ from tsim.rank.spans import Values
 from tsim.vectors import best
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
-# Words in a heading, and in the mark for missing turns: see `tsim.assemble`.
-HEADING, MARK = 1, 1
-# The shortest turn: a speaker and one word.
-SHORTEST = 2
+# Places whose prices are looked up at once.
+CHUNK = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """The sizes of what a context consists of, in the unit of some measure.
+
+    Attributes:
+        turns: Returns the sizes of the turns at some places.
+        heading: The size of a heading.
+        mark: The size of the mark for missing turns.
+        shortest: The size of the shortest turn.
+    """
+
+    turns: Callable[[Sequence[int]], Sequence[int]]
+    heading: int
+    mark: int
+    shortest: int
 
 
 def pack(
     values: Values,
-    words: npt.NDArray[np.uint32],
+    prices: Prices,
     *,
-    budget: int,
+    room: int,
     max_skipped: int,
     after_forgotten: Container[int] = (),
     turns: Numbers | None = None,
@@ -31,8 +46,8 @@ def pack(
 
     Args:
         values: The value per word of each place.
-        words: The number of words that each place takes up in a context.
-        budget: Maximum number of words, including headings and marks.
+        prices: What each place takes up in a context.
+        room: Maximum size, including headings and marks.
         max_skipped: Turns that may be missing inside a span; a larger gap begins a new span.
         after_forgotten: Places directly after forgotten turns, where a mark is needed too.
         turns: The number of the turn at each place, if some turns have several.
@@ -40,16 +55,16 @@ def pack(
     Returns:
         The chosen places, ascending.
     """
-    joints = _Joints(max_skipped, after_forgotten, turns)
+    joints = _Joints(max_skipped, after_forgotten, turns, prices.heading, prices.mark)
     chosen: list[int] = []
-    left = budget
-    places = best(values.astype(np.float32), budget // SHORTEST)
-    for place, length in zip(places, words[places].tolist(), strict=True):
-        if left < SHORTEST:
+    left = room
+    places = best(values.astype(np.float32), min(len(values), room // prices.shortest))
+    for place, size in _sized(prices, places):
+        if left < prices.shortest:
             break
-        if length > left + HEADING:  # joining two spans saves at most one heading
+        if size > left + prices.heading:  # joining two spans saves at most one heading
             continue
-        price = length + joints.added(chosen, place)
+        price = size + joints.added(chosen, place)
         if price <= left:
             insort(chosen, place)
             left -= price
@@ -69,13 +84,22 @@ def gather(
     return [tuple(span) for span in out]
 
 
+def _sized(prices: Prices, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yields places with their sizes, which are looked up as they are needed."""
+    for start in range(0, len(places), CHUNK):
+        some = places[start : start + CHUNK]
+        yield from zip(some, prices.turns(some), strict=True)
+
+
 @dataclass(frozen=True, slots=True)
 class _Joints:
-    """What stands between chosen places in a context."""
+    """What stands between chosen places in a context; prices may be left out for grouping."""
 
     max_skipped: int
     after_forgotten: Container[int]
     turns: Numbers | None
+    heading: int = 0
+    mark: int = 0
 
     def near(self, first: int, second: int) -> bool:
         """Returns whether two adjacent chosen places are in one span."""
@@ -84,11 +108,11 @@ class _Joints:
         return steps <= self.max_skipped + 1
 
     def added(self, chosen: Sequence[int], place: int) -> int:
-        """Returns the words of headings and marks that are added by choosing another place."""
+        """Returns the size of headings and marks that are added by choosing another place."""
         at = bisect_left(chosen, place)
         before = chosen[at - 1] if at else None
         after = chosen[at] if at < len(chosen) else None
-        grown = HEADING if before is None and after is None else 0
+        grown = self.heading if before is None and after is None else 0
         if before is not None:
             grown += self._between(before, place)
         if after is not None:
@@ -98,7 +122,7 @@ class _Joints:
         return grown
 
     def _between(self, first: int, second: int) -> int:
-        """Returns the words between two adjacent chosen places: none, a mark, or a heading."""
+        """Returns the size of what is between adjacent chosen places: none, a mark, a heading."""
         if second - first == 1:
-            return MARK if second in self.after_forgotten else 0
-        return MARK if self.near(first, second) else HEADING
+            return self.mark if second in self.after_forgotten else 0
+        return self.mark if self.near(first, second) else self.heading

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tsim.assemble import MISSING, line
+from tsim.assemble import line
 from tsim.engine.late.passages import Passages
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
@@ -34,6 +34,7 @@ from tsim.segment import (
     cues,
     log_odds,
 )
+from tsim.tokens import ESTIMATE, WORDS, Measure
 from tsim.types import Turn
 from tsim.vectors import Vector, Vectors, unit
 from tsim.words import count
@@ -78,6 +79,7 @@ class ThreadIndex:
         postings: The words of the turns whose texts have been read.
         speakers: The speakers of the same turns.
         runs: The closed runs, each with its row in `run_vectors`.
+        dated: Whether the time of any turn is known.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
     """
 
@@ -106,7 +108,8 @@ class ThreadIndex:
         self.passages = Passages(starts)
         self._boundary = boundary
         self._span = span
-        self._words = array("I")
+        self._lengths = array("I")
+        self._sizes = {WORDS: array("Q"), ESTIMATE: array("Q")}
         self._users = bytearray()
         self._asks = bytearray()
         self._last: Cues | None = None
@@ -126,6 +129,7 @@ class ThreadIndex:
         self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
         self.speakers = Speakers()
+        self.dated = False
         self.stretches = Stretches(links, self.vectors, self._users)
 
     def __len__(self) -> int:
@@ -138,13 +142,17 @@ class ThreadIndex:
 
     @property
     def lengths(self) -> npt.NDArray[np.uint32]:
-        """The number of words that each turn takes up in a context."""
-        return np.frombuffer(self._words, dtype=np.uint32)
+        """The number of words of each turn, its speaker included."""
+        return np.frombuffer(self._lengths, dtype=np.uint32)
 
     @property
     def long(self) -> Values:
         """By how much each turn exceeds the length from which turns are long; 1 if it does not."""
         return np.maximum(1.0, self.lengths / self._span.long_turn_words)
+
+    def sizes(self, measure: Measure) -> Sequence[int] | None:
+        """Returns what each turn takes up in a context, or None if it must be measured."""
+        return self._sizes.get(measure)
 
     def extend(self, vectors: Vectors, starts: Sequence[int]) -> Vector:
         """Appends the passages of new turns.
@@ -166,6 +174,7 @@ class ThreadIndex:
     def read(self, turn: Turn) -> None:
         """Adds the text and the speaker of the first unread turn."""
         ranges = self.passages.read(turn.text)
+        self.dated = self.dated or turn.at is not None
         found = cues(turn.role, turn.text)
         if len(ranges) == 1 and found.words <= self._run_settings.max_words:
             self._recent[self.unread] = turn.text
@@ -177,11 +186,13 @@ class ThreadIndex:
         self._last = found
         texts = [turn.text] if len(ranges) == 1 else [turn.text[a:b] for a, b in ranges]
         self.speakers.append(turn.role, *texts)
-        for text in texts:
+        for text, part in zip(texts, ranges, strict=True):
             # The length of a passage includes the marks for what is left out around it.
-            alone = turn if len(texts) == 1 else replace(turn, text=f"{MISSING} {text} {MISSING}")
+            said = line(turn if len(texts) == 1 else replace(turn, shown=(part,)))
             self.postings.append(text)
-            self._words.append(count(line(alone)))
+            self._lengths.append(count(said))
+            for measure, sizes in self._sizes.items():
+                sizes.append(measure.size(f"{said}\n"))
             self._users.append(found.user)
             self._asks.append(asks(text))
 
