@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.streams import exported, stream
 from tests.support.tiny_bert import WORDS
 from tsim import LATE, OFFICIAL, Memory, NewTurn
-from tsim.assemble import excerpt, line, render
+from tsim.assemble import excerpt, render
 from tsim.codec import vector_to_bytes
 from tsim.embed import embed_passages, find_passages
 from tsim.embed.protocol import TokenEstimate, token_counter
@@ -344,7 +344,7 @@ def test_a_memory_from_before_works_and_a_rebuild_divides_it(memory, tmp_path, t
         assert opened.verify().passages == 0
         assert opened.verify().problems == ()
         hits = opened.thread("a").search("markerld", budget=60)
-        assert "markerla" in render(hits)  # words find the turn, and its head is shown
+        assert "markerld" in render(hits)  # by its words; the vector is that of its head
         opened.thread("a").add("user", long_text(25))
         assert "markerzc" in opened.thread("a").context("markerzc", budget=60)
         opened.thread("a").forget(turn=30)
@@ -405,6 +405,6 @@ def test_an_excerpt_is_the_shown_lines_and_marks(edges):
 def test_line_breaks_and_indentation_are_kept():
     start, end = CODE.index("    if x"), CODE.index("class")
     turn = Turn(id=0, role="user", text=CODE, shown=((start, end),))
-    assert line(turn) == "user: …\n    if x:\n        return 1\n\n    return 2\n…"
+    assert excerpt(turn) == "…\n    if x:\n        return 1\n\n    return 2\n…"
     turn = Turn(id=0, role="user", text=CODE, shown=((0, start), (end, len(CODE))))
-    assert excerpt(turn) == "def first(x):\n…\n" + CODE[end:]
+    assert excerpt(turn) == "def first(x):\n…\n" + CODE[end:].rstrip()
