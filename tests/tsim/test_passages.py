@@ -344,7 +344,7 @@ def test_a_memory_from_before_works_and_a_rebuild_divides_it(memory, tmp_path, t
         assert opened.verify().passages == 0
         assert opened.verify().problems == ()
         hits = opened.thread("a").search("markerld", budget=60)
-        assert "markerld" in render(hits)  # words find the turn, which is cut around them
+        assert "markerld" in render(hits)  # by its words; the vector is that of its head
         opened.thread("a").add("user", long_text(25))
         assert "markerzc" in opened.thread("a").context("markerzc", budget=60)
         opened.thread("a").forget(turn=30)
@@ -407,4 +407,4 @@ def test_line_breaks_and_indentation_are_kept():
     turn = Turn(id=0, role="user", text=CODE, shown=((start, end),))
     assert excerpt(turn) == "…\n    if x:\n        return 1\n\n    return 2\n…"
     turn = Turn(id=0, role="user", text=CODE, shown=((0, start), (end, len(CODE))))
-    assert excerpt(turn) == "def first(x):\n…\n" + CODE[end:]
+    assert excerpt(turn) == "def first(x):\n…\n" + CODE[end:].rstrip()

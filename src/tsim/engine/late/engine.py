@@ -109,8 +109,10 @@ class LateEngine(Numbered):
         self._turn_ids += rows.turns
         self._turn_episodes += rows.episodes
         if state.spans:
-            runs = [(self._place(row.first), self._place(row.last) + 1) for row in state.spans]
-            self.index.add_runs(runs, [row.vector for row in state.spans])
+            # In the order in which they closed: sums over runs then have the same last bit.
+            spans = sorted(state.spans, key=lambda row: (row.last, row.first))
+            runs = [(self._place(row.first), self._place(row.last) + 1) for row in spans]
+            self.index.add_runs(runs, [row.vector for row in spans])
 
     def grow(
         self,
