@@ -14,10 +14,12 @@ from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, TsimError
+from tsim.filter import ALL, Filter, make_filter
 from tsim.presets import AnyPreset
 from tsim.state import MAX_ID, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
+from tsim.times import Time
 from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
 
 # Turns that `add_many` writes in one transaction.
@@ -115,6 +117,9 @@ class Thread:
         k: int | None = None,
         budget: int | None = None,
         min_relevance: float | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        roles: Sequence[str] | None = None,
     ) -> list[Hit]:
         """Finds the episodes that are relevant to a query, best first.
 
@@ -126,6 +131,13 @@ class Thread:
             min_relevance: Leave out hits that are less likely than this (0 to 1) to hold what was
                 asked. By default, nothing is returned if it is unlikely that any hit holds it:
                 less likely than for 99 % of the questions that have an answer.
+            since: Only turns from this time on: a datetime with a time zone, seconds since the
+                epoch, or an ISO 8601 text (UTC unless it says otherwise). Turns without a time are
+                left out by `since` and `until`.
+            until: Only turns before this time.
+            roles: Only turns of these speakers, by their exact names.
+
+        Filters apply first: what they leave out is not ranked and uses none of the budget.
 
         Raises:
             InputError: The query is empty, or a value is out of range.
@@ -136,7 +148,8 @@ class Thread:
                 f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
             )
         most = self._preset.settings.budget if budget is None else budget
-        asked = self._asked(query, k, most, min_relevance)
+        only = make_filter(since=since, until=until, roles=roles)
+        asked = self._asked(query, k, most, min_relevance, only)
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             turns = {
@@ -162,13 +175,29 @@ class Thread:
             return engine.views(asked, self._host(reader))
 
     def context(
-        self, query: str, *, budget: int = CONTEXT_BUDGET, min_relevance: float | None = None
+        self,
+        query: str,
+        *,
+        budget: int = CONTEXT_BUDGET,
+        min_relevance: float | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        roles: Sequence[str] | None = None,
     ) -> str:
         """Returns the episodes relevant to a query as text for a prompt, within the budget.
 
-        The text is empty if nothing in the thread seems to hold what was asked.
+        The text is empty if nothing in the thread seems to hold what was asked. The arguments are
+        those of `search`.
         """
-        return self.write(self.search(query, budget=budget, min_relevance=min_relevance))
+        hits = self.search(
+            query,
+            budget=budget,
+            min_relevance=min_relevance,
+            since=since,
+            until=until,
+            roles=roles,
+        )
+        return self.write(hits)
 
     def write(self, hits: Sequence[Hit]) -> str:
         """Returns hits as text for a prompt, in the preset's order."""
@@ -274,11 +303,12 @@ class Thread:
         count: int | None = None,
         budget: int | None = None,
         least: float | None = None,
+        only: Filter = ALL,
     ) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
         vector = self._embedder.embed_query(query)
-        return Query(text=query, vector=vector, count=count, budget=budget, least=least)
+        return Query(text=query, vector=vector, count=count, budget=budget, least=least, only=only)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         vectors = self._embedder.embed([turn.text for turn in turns])

@@ -17,8 +17,12 @@ from tsim.cli.options import (
     MemoryPath,
     Model,
     PresetName,
+    Roles,
+    Since,
     ThreadName,
+    Until,
     must_exist,
+    narrowed,
 )
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.errors import InputError
@@ -78,6 +82,9 @@ def search(
     ] = None,
     budget: Budget = None,
     min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
+    roles: Roles = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -88,7 +95,13 @@ def search(
     """
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
-        hits = opened.thread(thread).search(query, k=k, budget=budget, min_relevance=min_relevance)
+        hits = opened.thread(thread).search(
+            query,
+            k=k,
+            budget=budget,
+            min_relevance=min_relevance,
+            **narrowed(since, until, roles),
+        )
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
@@ -105,17 +118,25 @@ def context(
         int, typer.Option(help="Maximum number of tokens to return.")
     ] = CONTEXT_BUDGET,
     min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
+    roles: Roles = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
     """Print the turns relevant to a query as text for a prompt.
 
-    Example: tsim context "which model for the new project?" --budget 600
+    Example: tsim context "which model for the new project?" --budget 600 --since 7d --role user
     """
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
-        text = opened.thread(thread).context(query, budget=budget, min_relevance=min_relevance)
+        text = opened.thread(thread).context(
+            query,
+            budget=budget,
+            min_relevance=min_relevance,
+            **narrowed(since, until, roles),
+        )
     if as_json:
         print_json({"context": text})
     else:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass
 from typing import Any, ClassVar, Protocol
 
+from tsim.filter import ALL, Filter
 from tsim.state import Changes, Counters, ThreadState
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, SpanWhy, Turn, Why
 from tsim.vectors import Vector, Vectors
@@ -36,6 +37,7 @@ class Query:
         count: Maximum number of spans to return; None for the method's default.
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
         least: Minimum relevance of a span; None for the method's default.
+        only: Which turns may be returned; others are no candidates.
     """
 
     text: str
@@ -43,6 +45,7 @@ class Query:
     count: int | None = None
     budget: int | None = None
     least: float | None = None
+    only: Filter = ALL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

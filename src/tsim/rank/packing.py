@@ -26,7 +26,7 @@ def pack(
     """Chooses turns by value per word; turns that do not fit are skipped.
 
     Args:
-        values: The value per word of each place.
+        values: The value per word of each place; minus infinity if it must not be chosen.
         words: The number of words that each place takes up in a context.
         budget: Maximum number of words, including headings and marks.
         max_skipped: Turns that may be missing inside a span; a larger gap begins a new span.
@@ -39,7 +39,7 @@ def pack(
     left = budget
     places = best(values.astype(np.float32), budget // SHORTEST)
     for place, length in zip(places, words[places].tolist(), strict=True):
-        if left < SHORTEST:
+        if left < SHORTEST or values[place] == -np.inf:
             break
         if length > left + HEADING:  # joining two spans saves at most one heading
             continue

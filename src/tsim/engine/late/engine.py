@@ -123,8 +123,9 @@ class LateEngine(Numbered):
         return Changes(turns=tuple(rows), episodes=tuple(begun), spans=tuple(spans)), receipts
 
     def search(self, query: Query, host: Host) -> list[Found]:
-        """Scores all turns and packs the most valuable ones into spans."""
-        if not self._turn_ids:
+        """Scores all eligible turns and packs the most valuable ones into spans."""
+        self._bring_up_to_date(host)
+        if not self.index.attributes.eligible(query.only).any():
             return []
         span = self.settings.span
         asked, seen = self.observe(query, host)
@@ -147,7 +148,7 @@ class LateEngine(Numbered):
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
 
     def observe(self, query: Query, host: Host) -> tuple[Asked, Observed]:
-        """Scores every turn for a question and computes the features; there must be turns."""
+        """Scores every turn for a question and computes the features; some must be eligible."""
         settings, span = self.settings, self.settings.span
 
         def texts_at(places: Sequence[int]) -> list[str]:

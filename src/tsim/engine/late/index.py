@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.assemble import line
+from tsim.engine.attributes import Attributes
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
 from tsim.rank import Paths, SpanSettings, Values, paths
@@ -64,6 +65,12 @@ class RunTable:
     places: npt.NDArray[np.int64]
     open_vectors: Vectors
 
+    def sums(self, values: npt.NDArray[np.integer | np.bool_]) -> npt.NDArray[np.int64]:
+        """Returns the sum of the values of each run's turns, from one value per turn."""
+        total = np.append(0, np.cumsum(values, dtype=np.int64))
+        out: npt.NDArray[np.int64] = total[self.ends] - total[self.begins]
+        return out
+
 
 class ThreadIndex:
     """The search index of a growing thread.
@@ -72,7 +79,8 @@ class ThreadIndex:
         vectors: One row per turn.
         windows: Scores of the windows of turns.
         postings: The words of the turns whose texts have been read.
-        speakers: The speakers of the same turns.
+        speakers: The speakers of the same turns, and how they talk.
+        attributes: What filters look at, for the same turns.
         runs: The closed runs, each with its row in `run_vectors`.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
     """
@@ -110,6 +118,7 @@ class ThreadIndex:
         self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
         self.speakers = Speakers()
+        self.attributes = Attributes()
         self.stretches = Stretches(links, self.vectors, self._users)
 
     def __len__(self) -> int:
@@ -146,6 +155,7 @@ class ThreadIndex:
         """Adds the text and the speaker of the first unread turn."""
         self.postings.append(turn.text)
         self.speakers.append(turn.role, turn.text)
+        self.attributes.append(turn)
         self._words.append(len(line(turn).split()))
         found = cues(turn.role, turn.text)
         self._users.append(found.user)

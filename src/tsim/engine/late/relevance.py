@@ -49,6 +49,8 @@ class Asked:
 
     Attributes:
         vector: The embedding of the question.
+        eligible: Which turns may be returned. Others have no score: `own` and `relevant` are
+            minus infinity.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
         words: The share of the words' weight that each turn contains.
@@ -62,6 +64,7 @@ class Asked:
     """
 
     vector: Vector
+    eligible: npt.NDArray[np.bool_]
     similar: Vector
     weights: dict[str, float]
     words: Vector
@@ -75,7 +78,8 @@ class Asked:
 
 
 def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
-    """Scores every turn of a thread, which must not be empty."""
+    """Scores every turn of a thread; at least one must be eligible."""
+    eligible = index.attributes.eligible(query.only)
     width = min(settings.window_turns, len(index))
     postings = index.postings
     similar = index.vectors.scores(query.vector)
@@ -91,20 +95,24 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
     own = similar + lexical * words
     near, covered = index.windows.scores(similar), postings.coverage(weights, width)
     relevant = relevance(settings, own, near + lexical * covered)
-    if relevant.max() <= 0:  # no turn is relevant; shift the scores to keep their order
-        relevant -= relevant.min()
+    if relevant[eligible].max() <= 0:  # no turn is relevant; shift the scores to keep their order
+        relevant -= relevant[eligible].min()
+    own[~eligible] = relevant[~eligible] = -np.inf
     top = max(float(relevant.max()), TINY)
+    passed = np.append(0, np.cumsum(eligible))
+    inside = passed[width:] > passed[:-width]  # windows with an eligible turn
     return Asked(
         vector=query.vector,
+        eligible=eligible,
         similar=similar,
         weights=weights,
         words=words,
         own=own,
         relevant=relevant,
         best=top,
-        covered=float(covered.max()),
+        covered=float(covered[inside].max()),
         rarity=nats,
-        window_cosine=float(near.max()),
+        window_cosine=float(near[inside].max()),
     )
 
 
@@ -129,7 +137,8 @@ def resume(
     anchor = int(asked.relevant.argmax())
     episode = _episode(settings, span.conversation_reach, index, anchor)
     short = np.minimum(1, span.long_turn_words / index.lengths.astype(np.float32))
-    texts = zip(texts_at(episode), (float(short[place]) for place in episode), strict=True)
+    said = [place for place in episode if asked.eligible[place]]
+    texts = zip(texts_at(said), (float(short[place]) for place in said), strict=True)
     found = clues(settings, texts, index.postings, asked.weights.keys())
     mass = index.postings.coverage(found) * short
     mass[episode] = 0
@@ -137,7 +146,7 @@ def resume(
     reentry[episode] = 0
     raised = asked.best * reentry ** (1 / span.relevance_power)
     # Relevance may be negative: where there is no re-entry, 0 must not replace it.
-    again = (reentry > 0) & (raised > asked.relevant)
+    again = asked.eligible & (reentry > 0) & (raised > asked.relevant)
     return replace(
         asked,
         relevant=np.where(again, raised, asked.relevant),

@@ -49,15 +49,20 @@ class Observed:
     Attributes:
         asking: The question as a whole.
         table: The runs.
+        eligible: Which turns may be returned; only these are candidates.
         interleaved: Which turns are in interleaved stretches.
-        whole: Which runs lie outside interleaved stretches; only these are candidates.
+        held: How many turns of each run are eligible.
+        whole: Which runs have eligible turns and lie outside interleaved stretches; only these are
+            candidates.
         runs: The features of these runs.
         turns: The features of all turns.
     """
 
     asking: Asking
     table: RunTable
+    eligible: npt.NDArray[np.bool_]
     interleaved: npt.NDArray[np.bool_]
+    held: npt.NDArray[np.int64]
     whole: npt.NDArray[np.bool_]
     runs: list[Column]
     turns: list[Column]
@@ -85,8 +90,9 @@ class Scores:
 
 
 def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
-    """Computes the features of a question in a thread, which must not be empty."""
-    table = index.run_table()
+    """Computes the features of a question in a thread; at least one turn must be eligible."""
+    table, eligible = index.run_table(), asked.eligible
+    held = table.sums(eligible)
     similar = asked.similar.astype(np.float64)
     cosines = np.concatenate(
         [
@@ -96,25 +102,27 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     ).astype(np.float64)
     words = index.postings.run_coverage(asked.weights, table.begins, table.ends)
     interleaved = index.stretches.interleaved()
-    whole = ~(interleaved[table.begins] | interleaved[table.ends - 1])
+    whole = (held > 0) & ~(interleaved[table.begins] | interleaved[table.ends - 1])
     highest = similar.copy()
     np.maximum.at(highest, table.places, cosines[table.owners])
     asking = Asking(
         length=float(np.log1p(len(asked.weights))),
         covered=asked.covered,
         rarity=asked.rarity,
-        run_cosine=max(float(highest.max()), asked.window_cosine),
-        turn_cosine=float(similar.max()),
-        thread_length=float(np.log1p(len(index))),
-        run_peak=_peak(cosines),
-        turn_peak=_peak(similar),
+        run_cosine=max(float(highest[eligible].max()), asked.window_cosine),
+        turn_cosine=float(similar[eligible].max()),
+        thread_length=float(np.log1p(eligible.sum())),
+        run_peak=_peak(cosines[held > 0]),
+        turn_peak=_peak(similar[eligible]),
     )
     long, resumed = index.long, asked.resumed
     resumes = np.where(resumed.places, resumed.values, 0.0) if resumed else np.zeros(len(index))
     return Observed(
         asking=asking,
         table=table,
+        eligible=eligible,
         interleaved=interleaved,
+        held=held,
         whole=whole,
         runs=run_features(
             asking,
@@ -150,7 +158,7 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
 def score(settings: FittedSettings, observed: Observed) -> Scores:
     """Computes the probability of every run and turn."""
     run_logits = logits(settings.run, observed.runs)
-    turn_logits = logits(settings.turn, observed.turns)
+    turn_logits = np.where(observed.eligible, logits(settings.turn, observed.turns), -np.inf)
     chances = softmax(np.concatenate([run_logits, turn_logits]))
     runs = np.zeros(len(observed.whole))
     runs[observed.whole] = chances[: len(run_logits)]
@@ -171,14 +179,15 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
 
 
 def value(index: ThreadIndex, scores: Scores) -> Values:
-    """Returns the value of every turn."""
-    table, long = scores.observed.table, index.long
-    density = scores.runs / (table.words + OVERHEAD * (table.ends - table.begins))
+    """Returns the value of every turn; minus infinity for those that must not be returned."""
+    observed, table, long = scores.observed, scores.observed.table, index.long
+    words = table.sums(np.where(observed.eligible, index.lengths, 0))
+    density = scores.runs / np.maximum(words + OVERHEAD * observed.held, TINY)
     inside = np.zeros(len(index))
     np.maximum.at(inside, table.places, density[table.owners])
     # A long turn around a run uses the budget without adding value.
     around = scores.settings.extension * spread(inside, index.paths()) / long
-    joined = np.where(scores.observed.interleaved, 0.0, 1 - index.gaps())[1:]
+    joined = np.where(observed.interleaved, 0.0, 1 - index.gaps())[1:]
     beside = np.maximum(
         np.append(0.0, scores.turns[:-1] * joined), np.append(scores.turns[1:] * joined, 0.0)
     )
@@ -186,6 +195,7 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     beside *= BESIDE_SHARE * np.exp(index.speakers.tells) * (long == 1)
     alone = np.maximum(scores.turns, beside) / (index.lengths + OVERHEAD)
     worth: Values = np.maximum.reduce([inside, around, alone])
+    worth[~observed.eligible] = -np.inf
     return worth
 
 
