@@ -14,12 +14,12 @@ from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, TsimError
-from tsim.filter import ALL, Filter, make_filter
+from tsim.filter import make_filter
 from tsim.presets import AnyPreset
 from tsim.state import MAX_ID, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
-from tsim.times import Time
+from tsim.times import Time, moment
 from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
 
 # Turns that `add_many` writes in one transaction.
@@ -110,7 +110,7 @@ class Thread:
                 progress(len(receipts), len(checked))
         return receipts
 
-    def search(
+    def search(  # noqa: PLR0913  # one argument for each way to narrow it
         self,
         query: str,
         *,
@@ -120,6 +120,7 @@ class Thread:
         since: Time | None = None,
         until: Time | None = None,
         roles: Sequence[str] | None = None,
+        now: Time | None = None,
     ) -> list[Hit]:
         """Finds the episodes that are relevant to a query, best first.
 
@@ -136,6 +137,9 @@ class Thread:
                 left out by `since` and `until`.
             until: Only turns before this time.
             roles: Only turns of these speakers, by their exact names.
+            now: When the query is asked, for "yesterday", "two weeks ago" or "in March": turns of
+                the time it is about are preferred, but others are not left out. Days are those of
+                its time zone. Defaults to the time of the latest turn.
 
         Filters apply first: what they leave out is not ranked and uses none of the budget.
 
@@ -149,7 +153,10 @@ class Thread:
             )
         most = self._preset.settings.budget if budget is None else budget
         only = make_filter(since=since, until=until, roles=roles)
-        asked = self._asked(query, k, most, min_relevance, only)
+        at = None if now is None else moment(now, "now")
+        asked = replace(
+            self._asked(query), count=k, budget=most, least=min_relevance, only=only, now=at
+        )
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             turns = {
@@ -183,6 +190,7 @@ class Thread:
         since: Time | None = None,
         until: Time | None = None,
         roles: Sequence[str] | None = None,
+        now: Time | None = None,
     ) -> str:
         """Returns the episodes relevant to a query as text for a prompt, within the budget.
 
@@ -196,6 +204,7 @@ class Thread:
             since=since,
             until=until,
             roles=roles,
+            now=now,
         )
         return self.write(hits)
 
@@ -297,18 +306,10 @@ class Thread:
             since=lambda turn: (found for _, found in reader.all_turns(self.name, turn)),
         )
 
-    def _asked(
-        self,
-        query: str,
-        count: int | None = None,
-        budget: int | None = None,
-        least: float | None = None,
-        only: Filter = ALL,
-    ) -> Query:
+    def _asked(self, query: str) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
-        vector = self._embedder.embed_query(query)
-        return Query(text=query, vector=vector, count=count, budget=budget, least=least, only=only)
+        return Query(text=query, vector=self._embedder.embed_query(query))
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         vectors = self._embedder.embed([turn.text for turn in turns])

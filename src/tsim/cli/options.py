@@ -20,7 +20,7 @@ PresetName = Annotated[
     str | None,
     typer.Option(help="Preset to use.", show_default="the preset of the file; late for a new file"),
 ]
-# When and by whom something was said: the filters of `Thread.search`.
+# When and by whom something was said, and when it is asked for: arguments of `Thread.search`.
 Since = Annotated[
     str | None,
     typer.Option(
@@ -35,16 +35,23 @@ Roles = Annotated[
     list[str] | None,
     typer.Option("--role", help="Only turns of this speaker; repeat it for several."),
 ]
+Now = Annotated[
+    str | None,
+    typer.Option(
+        help='When the query is asked, for "yesterday" and the like; written as for --since.',
+        show_default="the time of the latest turn",
+    ),
+]
 
 
-def narrowed(since: str | None, until: str | None, roles: list[str] | None) -> dict[str, Any]:
-    """Returns the filters of a command as arguments of `Thread.search`."""
-    now = datetime.now(UTC)
-    return {
-        "since": since and before(since, now),
-        "until": until and before(until, now),
-        "roles": roles or None,
-    }
+def narrowed(
+    since: str | None, until: str | None, roles: list[str] | None, now: str | None
+) -> dict[str, Any]:
+    """Returns the options of a command as arguments of `Thread.search`."""
+    clock = datetime.now(UTC)
+    times = {"since": since, "until": until, "now": now}
+    given = {name: before(text, clock) for name, text in times.items() if text is not None}
+    return {**given, "roles": roles or None}
 
 
 def must_exist(memory: Path) -> None:

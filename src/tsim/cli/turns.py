@@ -16,6 +16,7 @@ from tsim.cli.options import (
     THREAD,
     MemoryPath,
     Model,
+    Now,
     PresetName,
     Roles,
     Since,
@@ -85,6 +86,7 @@ def search(
     since: Since = None,
     until: Until = None,
     roles: Roles = None,
+    now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -100,7 +102,7 @@ def search(
             k=k,
             budget=budget,
             min_relevance=min_relevance,
-            **narrowed(since, until, roles),
+            **narrowed(since, until, roles, now),
         )
     if as_json:
         print_json([asdict(hit) for hit in hits])
@@ -121,6 +123,7 @@ def context(
     since: Since = None,
     until: Until = None,
     roles: Roles = None,
+    now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -135,7 +138,7 @@ def context(
             query,
             budget=budget,
             min_relevance=min_relevance,
-            **narrowed(since, until, roles),
+            **narrowed(since, until, roles, now),
         )
     if as_json:
         print_json({"context": text})

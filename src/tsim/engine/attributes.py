@@ -34,6 +34,11 @@ class Attributes:
         """The time of each turn in seconds since the epoch; NaN if it is not known."""
         return np.frombuffer(self._times, dtype=np.float64)
 
+    @property
+    def roles(self) -> npt.NDArray[np.uint32]:
+        """The speaker of each turn, as a number."""
+        return np.frombuffer(self._roles, dtype=np.uint32)
+
     def eligible(self, only: Filter) -> npt.NDArray[np.bool_]:
         """Returns which turns pass a filter; those without a time pass no filter by time."""
         passed = np.ones(len(self), dtype=np.bool_)
@@ -43,5 +48,5 @@ class Attributes:
             passed &= self.times < only.until
         if only.roles is not None:
             named = [number for role, number in self._numbers.items() if role in only.roles]
-            passed &= np.isin(np.frombuffer(self._roles, dtype=np.uint32), named)
+            passed &= np.isin(self.roles, named)
         return passed

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass
+from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
 from tsim.filter import ALL, Filter
@@ -38,6 +39,7 @@ class Query:
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
         least: Minimum relevance of a span; None for the method's default.
         only: Which turns may be returned; others are no candidates.
+        now: When it is asked, with a time zone; None for the time of the latest turn.
     """
 
     text: str
@@ -46,6 +48,7 @@ class Query:
     budget: int | None = None
     least: float | None = None
     only: Filter = ALL
+    now: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

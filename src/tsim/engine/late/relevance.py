@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,12 @@ from tsim.rank import (
     relevance,
     term_weights,
 )
+from tsim.rank.when import Times, preference, stretches
 from tsim.vectors import Vector
 
 TINY = 1e-9
+# The first and last second that a datetime can have, roughly.
+YEARS = (-62_135_000_000, 253_402_000_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,6 +55,8 @@ class Asked:
         vector: The embedding of the question.
         eligible: Which turns may be returned. Others have no score: `own` and `relevant` are
             minus infinity.
+        timely: How well the time of each turn suits the time that the question is about, from 0 to
+            1; 0 everywhere if it is about no time.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
         words: The share of the words' weight that each turn contains.
@@ -65,6 +71,7 @@ class Asked:
 
     vector: Vector
     eligible: npt.NDArray[np.bool_]
+    timely: Times
     similar: Vector
     weights: dict[str, float]
     words: Vector
@@ -104,6 +111,7 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
     return Asked(
         vector=query.vector,
         eligible=eligible,
+        timely=_timely(index.attributes.times, query),
         similar=similar,
         weights=weights,
         words=words,
@@ -114,6 +122,15 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
         rarity=nats,
         window_cosine=float(near[inside].max()),
     )
+
+
+def _timely(times: Times, query: Query) -> Times:
+    known = times[np.isfinite(times)]
+    if not len(known):
+        return np.zeros(len(times))
+    first, last = np.clip([known.min(), known.max()], *YEARS).tolist()
+    now = query.now or datetime.fromtimestamp(last, UTC)
+    return preference(stretches(query.text, now=now, first=first, last=last), times)
 
 
 def resume(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tsim.engine.late.following import follow
 from tsim.engine.late.index import RunTable, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
+from tsim.engine.late.renewing import Renewal, renew, renewals
 from tsim.rank import SpanSettings, Values, spread
 from tsim.rank.fitted import (
     Asking,
@@ -40,6 +41,9 @@ MOST_EXCESS = 5.0
 # about themselves; less if they rarely do. Chosen on s1 as the most that costs hardly anything
 # there, where the evidence is never beside a turn that says the same.
 BESIDE_SHARE = 0.3
+# Log odds that are added to runs and turns of the time that a question is about.
+# Chosen on half of LongMemEval's temporal and knowledge-update questions.
+TIME_WEIGHT = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +58,8 @@ class Observed:
         held: How many turns of each run are eligible.
         whole: Which runs have eligible turns and lie outside interleaved stretches; only these are
             candidates.
+        timely: How well the time of each turn suits the question, from 0 to 1.
+        renewed: The turns that say nearly the same as earlier ones, and these.
         runs: The features of these runs.
         turns: The features of all turns.
     """
@@ -64,6 +70,8 @@ class Observed:
     interleaved: npt.NDArray[np.bool_]
     held: npt.NDArray[np.int64]
     whole: npt.NDArray[np.bool_]
+    timely: Column
+    renewed: list[Renewal]
     runs: list[Column]
     turns: list[Column]
 
@@ -77,6 +85,8 @@ class Scores:
         observed: The features.
         runs: P(run) of every run; 0 in interleaved stretches.
         turns: P(turn) of every turn.
+        timely: For every place of every run, how likely it is for its time to hold what was asked,
+            relative to the likeliest of the run.
         question: The features of the presence of what was asked.
         presence: Probability that the thread holds what was asked.
     """
@@ -85,6 +95,7 @@ class Scores:
     observed: Observed
     runs: Column
     turns: Column
+    timely: Column
     question: list[float]
     presence: float
 
@@ -124,6 +135,8 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         interleaved=interleaved,
         held=held,
         whole=whole,
+        timely=asked.timely,
+        renewed=renewals(index, asked),
         runs=run_features(
             asking,
             Runs(
@@ -158,8 +171,13 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
 def score(settings: FittedSettings, observed: Observed) -> Scores:
     """Computes the probability of every run and turn."""
     run_logits = logits(settings.run, observed.runs)
-    turn_logits = np.where(observed.eligible, logits(settings.turn, observed.turns), -np.inf)
-    chances = softmax(np.concatenate([run_logits, turn_logits]))
+    turn_logits = renew(logits(settings.turn, observed.turns), observed.renewed)
+    turn_logits[~observed.eligible] = -np.inf
+    table, timely = observed.table, TIME_WEIGHT * observed.timely
+    run_timely = _inside(timely, table)
+    chances = softmax(
+        np.concatenate([run_logits + run_timely[observed.whole], turn_logits + timely])
+    )
     runs = np.zeros(len(observed.whole))
     runs[observed.whole] = chances[: len(run_logits)]
     question = presence_features(
@@ -173,6 +191,7 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         observed=observed,
         runs=runs,
         turns=chances[len(run_logits) :],
+        timely=np.exp(timely[table.places] - run_timely[table.owners]),
         question=question,
         presence=probability(settings.presence, question),
     )
@@ -184,7 +203,7 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     words = table.sums(np.where(observed.eligible, index.lengths, 0))
     density = scores.runs / np.maximum(words + OVERHEAD * observed.held, TINY)
     inside = np.zeros(len(index))
-    np.maximum.at(inside, table.places, density[table.owners])
+    np.maximum.at(inside, table.places, density[table.owners] * scores.timely)
     # A long turn around a run uses the budget without adding value.
     around = scores.settings.extension * spread(inside, index.paths()) / long
     joined = np.where(observed.interleaved, 0.0, 1 - index.gaps())[1:]
@@ -212,7 +231,8 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
         owner[list(span)] = number
     out = np.bincount(owner, weights=scores.turns, minlength=len(spans) + 1)
     if len(scores.runs):
-        each = (scores.runs / (table.ends - table.begins))[table.owners]
+        parts = np.bincount(table.owners, weights=scores.timely, minlength=len(scores.runs))
+        each = (scores.runs / parts)[table.owners] * scores.timely
         out += np.bincount(owner[table.places], weights=each, minlength=len(out))
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
 
