@@ -11,6 +11,8 @@ from tsim.times import Time, seconds
 class Filter:
     """What the turns that a search returns must have in common; None: anything.
 
+    Hashable, because engines cache by it.
+
     Attributes:
         since: The earliest time, in seconds since the epoch.
         until: The time before which they must be.

@@ -139,7 +139,8 @@ class Thread:
             roles: Only turns of these speakers, by their exact names.
             now: When the query is asked, for "yesterday", "two weeks ago" or "in March": turns of
                 the time it is about are preferred, but others are not left out. Days are those of
-                its time zone. Defaults to the time of the latest turn.
+                its time zone. Defaults to the time of the latest turn. Ignored by presets of the
+                paper's method.
 
         Filters apply first: what they leave out is not ranked and uses none of the budget.
 
