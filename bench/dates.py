@@ -15,15 +15,16 @@ import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from scaleqa.datasets.longmemeval import (
     PublishedQuestion,
-    Release,
     choose,
     compile_threads,
     load_release,
 )
 from scaleqa.lengths import parse_target
+from scaleqa.packages import Package
 from tsim import Memory, NewTurn
 from tsim.embed import Embedder, open_embedder
 from tsim.rank.when import stretches
@@ -41,36 +42,38 @@ def halved(questions: Sequence[PublishedQuestion], half: str, most: int) -> list
     return out
 
 
-def measure(release: Release, asked: PublishedQuestion, embedder: Embedder) -> dict[str, object]:
-    """Asks one question without and with dates."""
-    row: dict[str, object] = {"id": asked.question_id, "type": asked.question_type}
-    for dates in (False, True):
-        (package,) = compile_threads(
-            release, [asked], target=parse_target("115k"), seed=0, dates=dates
-        )
-        (question,) = package.questions
-        turns = [NewTurn(role=t.role, text=t.text, at=t.at) for t in package.stream]
-        with (
-            tempfile.TemporaryDirectory() as directory,
-            Memory.open(Path(directory) / "m.db", model=embedder) as memory,
-        ):
-            thread = memory.thread("a")
-            thread.add_many(turns)
-            for budget in BUDGETS:
-                hits = thread.search(question.question, budget=budget, now=question.at)
-                ranks = {turn.id: n for n, hit in enumerate(hits) for turn in hit.turns}
-                row[f"{budget} {dates}"] = {*question.evidence} <= ranks.keys()
-        if len(question.evidence) > 1:
-            first, last = (ranks.get(edge(question.evidence), len(ranks)) for edge in (min, max))
-            row[f"newest {dates}"] = last <= first
-        if question.at is not None:
-            now = datetime.fromtimestamp(question.at, UTC)
-            found = stretches(question.question, now=now, first=0.0, last=question.at)
-            row["kinds"] = [one.kind.value for one in found]
+def measure(package: Package, embedder: Embedder) -> dict[str, Any]:
+    """Asks the question of a thread; returns whether its evidence is found."""
+    (question,) = package.questions
+    row: dict[str, Any] = {}
+    turns = [NewTurn(role=turn.role, text=turn.text, at=turn.at) for turn in package.stream]
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        Memory.open(Path(directory) / "m.db", model=embedder) as memory,
+    ):
+        thread = memory.thread("a")
+        thread.add_many(turns)
+        for budget in BUDGETS:
+            hits = thread.search(question.question, budget=budget, now=question.at)
+            ranks = {turn.id: n for n, hit in enumerate(hits) for turn in hit.turns}
+            row[f"{budget}"] = {*question.evidence} <= ranks.keys()
+    if len(question.evidence) > 1:
+        first, last = (ranks.get(edge(question.evidence), len(ranks)) for edge in (min, max))
+        row["newest"] = last <= first
     return row
 
 
-def shown(name: str, rows: Sequence[dict[str, object]]) -> list[str]:
+def about(package: Package) -> dict[str, Any]:
+    """Returns what is known about a question: its type, and the kinds of time it is about."""
+    (question,) = package.questions
+    at = question.at or 0.0
+    now = datetime.fromtimestamp(at, UTC)
+    found = stretches(question.question, now=now, first=0.0, last=at)
+    kinds = [one.kind.value for one in found]
+    return {"id": question.id, "type": question.domain, "kinds": kinds}
+
+
+def shown(name: str, rows: Sequence[dict[str, Any]]) -> list[str]:
     """Returns the cells of a line of the table."""
     keys = [*(f"{budget} {dates}" for budget in BUDGETS for dates in (False, True))]
     keys += ["newest False", "newest True"]
@@ -88,8 +91,15 @@ def main() -> None:
     given = parser.parse_args()
     release = load_release(given.file)
     questions = halved(choose(release.questions, None, 0).questions, given.half, given.most)
-    embedder = open_embedder(cached=True)
-    rows = [measure(release, question, embedder) for question in questions]
+    embedder, target = open_embedder(cached=True), parse_target("115k")
+    plain = compile_threads(release, questions, target=target, seed=0)
+    dated = compile_threads(release, questions, target=target, seed=0, dates=True)
+    rows: list[dict[str, Any]] = []
+    for without, with_dates in zip(plain, dated, strict=True):
+        rows.append(about(with_dates))
+        for key, package in (("False", without), ("True", with_dates)):
+            found = measure(package, embedder)
+            rows[-1].update({f"{name} {key}": value for name, value in found.items()})
     if given.json:
         print(json.dumps(rows, indent=1))
         return
@@ -97,7 +107,7 @@ def main() -> None:
         "all": rows,
         **{kind: [row for row in rows if row["type"] == kind] for kind in TYPES},
         "with an expression of time": [row for row in rows if row["kinds"]],
-        "of a period": [row for row in rows if "inside" in str(row["kinds"])],
+        "of a period": [row for row in rows if "inside" in row["kinds"]],
     }
     headings = [f"{b} tokens{', dates' if dates else ''}" for b in BUDGETS for dates in (0, 1)]
     print("| questions | number |", " | ".join([*headings, "newest first", "with dates"]), "|")

@@ -106,6 +106,7 @@ def replay(
     by_episode: dict[int, list[Turn]] = defaultdict(list)
     host = Host(
         embed=embedder.embed,
+        embed_query=embedder.embed_query,
         read=lambda ids: {e: by_episode[e] for e in ids},
         turns=lambda ids: [turn for turn in turns if turn.id in ids],
         since=lambda first: (turn for turn in turns if turn.id >= first),

@@ -302,6 +302,7 @@ class Thread:
     def _host(self, reader: Reader) -> Host:
         return Host(
             embed=self._embedder.embed,
+            embed_query=self._embedder.embed_query,
             read=lambda episodes: reader.episode_turns(self.name, episodes),
             turns=lambda ids: reader.turns(self.name, ids),
             since=lambda turn: (found for _, found in reader.all_turns(self.name, turn)),
@@ -310,7 +311,7 @@ class Thread:
     def _asked(self, query: str) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
-        return Query(text=query, vector=self._embedder.embed_query(query))
+        return Query(text=query)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         vectors = self._embedder.embed([turn.text for turn in turns])

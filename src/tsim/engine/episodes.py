@@ -146,8 +146,8 @@ class EpisodeEngine(Numbered):
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Ranks episodes by the evidence from the three views."""
-        settings = self.settings.rank
-        similar, summary = self._scores(query, host)
+        settings, vector = self.settings.rank, host.embed_query(query.text)
+        similar, summary = self._scores(query, vector, host)
         ranked = rank(
             settings,
             settings.k_final if query.count is None else query.count,
@@ -159,7 +159,7 @@ class EpisodeEngine(Numbered):
                 ViewHit(id=self._closed[p], episode=self._closed[p], similarity=s)
                 for p, s in _top(summary, settings.k_summary)
             ],
-            clusters=self._cluster_hits(query, summary),
+            clusters=self._cluster_hits(query, vector, summary),
             relatives=lambda seeds: self._relatives(seeds, summary, query.only),
             neighbours=lambda episode, steps: [
                 near for near in self._neighbours(episode, steps) if self._allowed(near, similar)
@@ -175,10 +175,10 @@ class EpisodeEngine(Numbered):
             for one in ranked
         ]
 
-    def _scores(self, query: Query, host: Host) -> tuple[Vector, Vector]:
+    def _scores(self, query: Query, vector: Vector, host: Host) -> tuple[Vector, Vector]:
         """Returns the cosine of every turn and summary; minus infinity if not to be returned."""
-        similar = self._raw.scores(query.vector)
-        summary = self._summaries.scores(query.vector)
+        similar = self._raw.scores(vector)
+        summary = self._summaries.scores(vector)
         if query.only:
             if len(self._attributes) < len(self._turn_ids):
                 for turn in host.since(self._turn_ids[len(self._attributes)]):
@@ -189,20 +189,20 @@ class EpisodeEngine(Numbered):
             summary[~np.isin(np.array(self._closed), episodes)] = -np.inf
         return similar, summary
 
-    def _cluster_hits(self, query: Query, summary: Vector) -> list[ClusterHit]:
+    def _cluster_hits(self, query: Query, vector: Vector, summary: Vector) -> list[ClusterHit]:
         """Returns the best clusters that have episodes to return."""
         most = self.settings.rank.k_cluster
-        near = self._clusters.search(query.vector, len(self._clusters.ids) if query.only else most)
+        near = self._clusters.search(vector, len(self._clusters.ids) if query.only else most)
         expanded = ((cluster, s, self._expand(cluster, summary)) for cluster, s in near)
         hits = (ClusterHit(id=c, similarity=s, episodes=found) for c, s, found in expanded if found)
         return list(islice(hits, most))
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking."""
-        settings = self.settings.rank
-        raw = best(self._raw.scores(query.vector), settings.k_raw)
-        summaries = best(self._summaries.scores(query.vector), settings.k_summary)
-        clusters = self._clusters.search(query.vector, settings.k_cluster)
+        settings, vector = self.settings.rank, host.embed_query(query.text)
+        raw = best(self._raw.scores(vector), settings.k_raw)
+        summaries = best(self._summaries.scores(vector), settings.k_summary)
+        clusters = self._clusters.search(vector, settings.k_cluster)
         views = {
             View.RAW: {self._turn_episodes[place] for place in raw},
             View.SUMMARY: {self._closed[place] for place in summaries},

@@ -17,12 +17,14 @@ class Host:
 
     Attributes:
         embed: Embeds passages.
+        embed_query: Embeds a query.
         read: Returns the turns of stored episodes, by episode.
         turns: Returns the given stored turns in order of their ids.
         since: Returns the stored turns from the given id, in order.
     """
 
     embed: Callable[[Sequence[str]], Vectors]
+    embed_query: Callable[[str], Vector]
     read: Callable[[Sequence[int]], dict[int, list[Turn]]]
     turns: Callable[[Sequence[int]], list[Turn]]
     since: Callable[[int], Iterable[Turn]]
@@ -34,7 +36,6 @@ class Query:
 
     Attributes:
         text: The text of the query.
-        vector: Its embedding.
         count: Maximum number of spans to return; None for the method's default.
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
         least: Minimum relevance of a span; None for the method's default.
@@ -43,7 +44,6 @@ class Query:
     """
 
     text: str
-    vector: Vector
     count: int | None = None
     budget: int | None = None
     least: float | None = None

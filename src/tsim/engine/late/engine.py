@@ -155,7 +155,7 @@ class LateEngine(Numbered):
             return [turn.text for turn in host.turns([self._turn_ids[place] for place in places])]
 
         self._bring_up_to_date(host)
-        asked = ask(span, self.index, query)
+        asked = ask(span, self.index, query, host.embed_query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
         return asked, observe(span, self.index, asked)
 
@@ -165,7 +165,7 @@ class LateEngine(Numbered):
         if not self._turn_ids:
             return {}
         width = min(self.settings.span.window_turns, len(self._turn_ids))
-        asked = ask(self.settings.span, self.index, query)
+        asked = ask(self.settings.span, self.index, query, host.embed_query)
         views = {
             "dense": self.index.windows.scores(asked.similar),
             "words": self.index.postings.coverage(asked.weights, width),

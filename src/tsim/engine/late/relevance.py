@@ -11,11 +11,13 @@ from tsim.engine.late.index import ThreadIndex
 from tsim.engine.protocol import Query
 from tsim.rank import (
     MAX_EXTENT,
+    Naming,
     ReentrySettings,
     SpanSettings,
     clues,
     episode_extent,
     information,
+    name,
     reentry_values,
     relevance,
     term_weights,
@@ -57,6 +59,7 @@ class Asked:
             minus infinity.
         timely: How well the time of each turn suits the time that the question is about, from 0 to
             1; 0 everywhere if it is about no time.
+        naming: Whom the question names.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
         words: The share of the words' weight that each turn contains.
@@ -72,6 +75,7 @@ class Asked:
     vector: Vector
     eligible: npt.NDArray[np.bool_]
     timely: Times
+    naming: Naming
     similar: Vector
     weights: dict[str, float]
     words: Vector
@@ -84,14 +88,19 @@ class Asked:
     resumed: Resumed | None = None
 
 
-def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
+def ask(
+    settings: SpanSettings, index: ThreadIndex, query: Query, embed: Callable[[str], Vector]
+) -> Asked:
     """Scores every turn of a thread; at least one must be eligible."""
     eligible = index.attributes.eligible(query.only)
     width = min(settings.window_turns, len(index))
     postings = index.postings
-    similar = index.vectors.scores(query.vector)
+    speakers = index.speakers
+    naming = name(query.text, speakers.names(), speakers.called(), speakers.model)
+    vector = embed(naming.text)
+    similar = index.vectors.scores(vector)
     weights = term_weights(
-        query.text,
+        naming.text,
         postings,
         rarity_power=settings.rarity_power,
         name_factor=settings.name_factor,
@@ -109,9 +118,10 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
     passed = np.append(0, np.cumsum(eligible))
     inside = passed[width:] > passed[:-width]  # windows with an eligible turn
     return Asked(
-        vector=query.vector,
+        vector=vector,
         eligible=eligible,
         timely=_timely(index.attributes.times, query),
+        naming=naming,
         similar=similar,
         weights=weights,
         words=words,

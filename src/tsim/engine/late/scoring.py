@@ -17,7 +17,7 @@ from tsim.engine.late.following import follow
 from tsim.engine.late.index import RunTable, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
 from tsim.engine.late.renewing import Renewal, renew, renewals
-from tsim.rank import SpanSettings, Values, spread
+from tsim.rank import Naming, SpanSettings, Values, spread
 from tsim.rank.fitted import (
     Asking,
     Column,
@@ -160,6 +160,7 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
                 resumes=resumes.astype(np.float64),
                 tells=index.speakers.tells.astype(np.float64),
                 first_person=index.speakers.first_person.astype(np.float64),
+                named=_named(index, asked.naming),
                 asks=index.asks.astype(np.float64),
                 length=np.log1p(np.minimum(index.lengths, span.long_turn_words)),
                 excess=np.log(np.minimum(long, MOST_EXCESS)),
@@ -235,6 +236,14 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
         each = (scores.runs / parts)[table.owners] * scores.timely
         out += np.bincount(owner[table.places], weights=each, minlength=len(out))
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
+
+
+def _named(index: ThreadIndex, naming: Naming) -> Column:
+    """Returns for each turn how sure it is that the question names its speaker."""
+    if naming.speaker is None:
+        return np.zeros(len(index))
+    own: Column = (index.speakers.numbers == naming.speaker) * naming.certainty
+    return own
 
 
 def _relative(values: npt.NDArray[np.floating]) -> Column:
