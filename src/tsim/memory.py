@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tsim import replay, transfer
+from tsim import replay
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
 from tsim.errors import InputError, MismatchError
@@ -148,10 +148,14 @@ class Memory:
 
     def export(self, path: str | Path) -> int:
         """Writes the whole memory as JSON lines; returns the number of turns."""
+        from tsim import transfer  # brings pydantic, which nothing else here needs
+
         return transfer.export(self._store, Path(path))
 
     def import_(self, path: str | Path) -> int:
         """Imports an export made with the same model and preset; returns the number of turns."""
+        from tsim import transfer
+
         return transfer.import_(self._store, Path(path), settings=self._accepted())
 
     def verify(self) -> Verification:

@@ -1,6 +1,5 @@
 """`tsim add | search | context | episodes | forget`: commands on the turns of a thread."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tsim.cli.logfile import INCOMPLETE, Ids, LogFormat, Strict, described, read, tell
 from tsim.cli.options import (
     MEMORY,
     PRESET,
@@ -29,7 +29,6 @@ from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.errors import InputError
 from tsim.memory import Memory
 from tsim.thread import CONTEXT_BUDGET
-from tsim.turnfile import read_turns
 from tsim.types import Hit
 
 Query = Annotated[str, typer.Argument(help="A question or request in plain language.")]
@@ -46,32 +45,38 @@ MinRelevance = Annotated[
 def add(
     file: Annotated[
         Path | None,
-        typer.Argument(help="JSON lines with role and text. Reads stdin if omitted or -."),
+        typer.Argument(help="A log of messages, plain or gzipped. Reads stdin if omitted or -."),
     ] = None,
+    format: LogFormat = None,
+    strict: Strict = False,
+    ids: Ids = True,
     memory: MemoryPath = MEMORY,
     thread: ThreadName = THREAD,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Add turns to a thread. If any line is invalid, nothing is added.
+    """Add the turns of a log to a thread.
+
+    Messages that cannot be read are named and left out (exit code 3); with --strict nothing is
+    added then.
 
     Example: tsim add chat.jsonl --thread alice
     """
-    if file is None or str(file) == "-":
-        turns = read_turns(sys.stdin.buffer, "stdin")
-    else:
-        if not file.is_file():
-            raise InputError(f"{file} does not exist or is not a file")
-        with file.open("rb") as lines:
-            turns = read_turns(lines, str(file))
+    source = "stdin" if file is None or str(file) == "-" else str(file)
+    log = read(file, source, format=format, strict=strict, ids=ids)
     with Memory.open(memory, model=model, preset=preset) as opened, progress_bar("turns") as report:
-        receipts = opened.thread(thread).add_many(turns, progress=report)
+        receipts = opened.thread(thread).add_many(log.turns, progress=report)
     if as_json:
-        print_json([asdict(receipt) for receipt in receipts])
+        print_json({"receipts": [asdict(receipt) for receipt in receipts], **described(log)})
     else:
-        episodes = len({receipt.episode for receipt in receipts})
-        print(f"added {len(receipts)} turns in {episodes} episodes to {thread} in {memory}")
+        new = [receipt for receipt in receipts if not receipt.known]
+        episodes = len({receipt.episode for receipt in new})
+        known = f"; {len(receipts) - len(new)} were there already" if new != receipts else ""
+        print(f"added {len(new)} turns in {episodes} episodes to {thread} in {memory}{known}")
+        tell(log, source)
+    if log.problems:
+        raise typer.Exit(INCOMPLETE)
 
 
 def search(

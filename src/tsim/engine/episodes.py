@@ -122,7 +122,7 @@ class EpisodeEngine(Numbered):
         finished: dict[int, list[Turn]] = {}
         for new, vector in zip(turns, vectors, strict=True):
             closed = self._advance(new, vector, finished)
-            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            turn = new.numbered(self._counters.turn)
             episode = self._counters.episode - 1
             self._counters = replace(self._counters, turn=turn.id + 1)
             self._open.append(turn)

@@ -101,6 +101,10 @@ class Engine(Protocol):
         """Skips turn ids: the next turn gets this id."""
         ...
 
+    def receipt(self, turn: int) -> Receipt:
+        """Returns the receipt of a stored turn again."""
+        ...
+
     def search(self, query: Query, host: Host) -> list[Found]:
         """Returns the best spans, best first.
 

@@ -19,9 +19,13 @@ import numpy.typing as npt
 from tsim.types import MODEL_ROLES, USER_ROLE
 from tsim.vectors import Vector
 
-# First-person pronouns and possessives of some languages; for others all speakers look the same.
+# Letters with the vowel signs of Hindi, which `\\w` does not match.
+DEVANAGARI = "\u0900-\u0963\u0966-\u097f"
+# First-person pronouns, possessives, and forms of verbs where a language leaves out the pronoun; in
+# Japanese also plain words for one's own family. For other languages all speakers look the same.
+# Words that mean something else in English, such as "he", "ben" and "ai", are left out.
 FIRST_PERSON = re.compile(
-    r"""\b(?:
+    rf"""\b(?:
         i | i['’](?:m|ve|d|ll) | me | my | mine | myself
         | we | we['’](?:re|ve|d|ll) | us | our | ours
         | ich | mir | mich | mein(?:e[mnrs]?)? | wir | uns | unser(?:e[mnrs]?)?
@@ -31,7 +35,31 @@ FIRST_PERSON = re.compile(
         | mio | mia | miei | nostr[oaie]
         | ik | mij | mijn | wij | onze
         | я | мне | меня | мо[йяёеию] | моего | мы | нам | наш[аеи]?
-    )\b | [我俺私僕] | 나는 | 내가 | 저는 | 제가""",
+    )\b | [我俺私僕] | 나는 | 내가 | 저는 | 제가
+    | \b(?:
+        estoy | tengo | tenía | tuve | tenemos | vivo | vivimos | trabajo | hice | fui | fuimos
+        | voy | hemos | estamos | somos | conmigo
+        | sou | estou | tenho | tinha | tive | temos | moro | moramos | trabalho | fiz | vou
+        | comigo
+        | мной | моей | моему | моём | моим | моими | моих | мою | нас | нами | нашего | нашей
+        | нашем | нашу | наших | нашим
+        | benim | bana | beni | bende | benden | bizim | bize | bizi
+        | أنا | نحن | عندي | عندنا | لدي | لدينا | لي | لنا | معي | كنت | كنا | إنني | أنني | لأنني
+        | لكنني | إني | لأني | سأ\w+ | (?!ال)\w\w+(?:تي|ني)
+        | tôi | mình | chúng
+    )\b
+    | (?<![{DEVANAGARI}])(?:
+        मैं | मैंने | मुझे | मुझको | मुझसे | मेरा | मेरी | मेरे | हम | हमने | हमें | हमारा | हमारी | हमारे | हूँ | हूं
+        | [{DEVANAGARI}]+(?:ूँगा|ूँगी|ऊँगा|ऊँगी|ूंगा|ूंगी)
+    )(?![{DEVANAGARI}])
+    | (?<![가-힣])(?:
+        나 | 난 | 내 | 나도 | 나의 | 나를 | 나한테 | 저 | 전 | 제 | 저도 | 저의 | 저를
+        | (?:우리|저희)[가-힣]?
+    )(?![가-힣])
+    | 咱 | 本人 | わたし | ぼく | おれ | あたし | うち[のはがに] | 自分 | 我が家 | 実家
+    | (?:祖父|祖母|両親|長男|長女|次男|次女|息子|従兄|従弟|従姉|従妹|父|母|兄|姉|弟|妹|夫|妻|娘)
+      (?=[はがのをにとも、])
+    | ฉัน | ผม | ดิฉัน | เรา""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -132,6 +160,8 @@ class Speakers:
     def tells(self) -> Vector:
         """For each turn, the logarithm of the share of its speaker's turns in the first person."""
         told, said = np.array(self._told, dtype=np.float32), np.array(self._said, dtype=np.float32)
+        if not told.any():  # nobody does, or in words that are not known: speakers are alike
+            return np.full(len(self._speakers), np.log(np.float32(0.5)), dtype=np.float32)
         rates = np.log((told + 1) / (said + 2))
         out: Vector = rates[self.numbers]
         return out

@@ -116,7 +116,7 @@ class Asking:
     """A question as a whole.
 
     Attributes:
-        length: Logarithm of one plus the number of its distinct terms.
+        length: Logarithm of one plus the number of its different words.
         covered: The share of its words' weight that the best place of the thread contains.
         rarity: The weighted mean rarity of its words, in nats.
         run_cosine: The highest cosine of a run or turn.

@@ -107,7 +107,7 @@ class LateEngine(Numbered):
         odds = self.index.extend(vectors)
         for new, vector, z in zip(turns, vectors, odds, strict=True):
             closed = None
-            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            turn = new.numbered(self._counters.turn)
             if self._begins(turn, float(z)):
                 closed = self._turn_episodes[-1] if self._turn_episodes else None
                 begun.append(EpisodeRow(id=self._counters.episode, vector=None))

@@ -31,6 +31,7 @@ from tsim.rank.fitted import (
     softmax,
     turn_features,
 )
+from tsim.words import extent
 
 # Words that a turn costs in a context besides its own line: a heading, if it is alone.
 OVERHEAD = 1.0
@@ -117,7 +118,7 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     highest = similar.copy()
     np.maximum.at(highest, table.places, cosines[table.owners])
     asking = Asking(
-        length=float(np.log1p(len(asked.weights))),
+        length=float(np.log1p(extent(asked.weights))),
         covered=asked.covered,
         rarity=asked.rarity,
         run_cosine=max(float(highest[eligible].max()), asked.window_cosine),
