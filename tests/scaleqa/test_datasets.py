@@ -150,7 +150,8 @@ def test_turns_tell_nothing_of_sessions(write):
         assert [turn.id for turn in package.stream] == list(range(len(package.stream)))
         assert {turn.role for turn in package.stream} == {"user", "model"}
         assert {turn.text for turn in package.stream} <= said
-        assert set(type(package.stream[0]).__slots__) == {"id", "role", "text"}
+        assert {turn.at for turn in package.stream} == {None}
+        assert set(type(package.stream[0]).__slots__) == {"id", "role", "text", "at"}
 
 
 def test_published_histories_are_used_as_they_are(write):
