@@ -7,17 +7,20 @@ from dataclasses import replace
 from datetime import datetime
 
 from tsim.assemble import fit, render
+from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.filter import make_filter
 from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
+from tsim.index import distinct
 from tsim.presets import AnyPreset
 from tsim.state import EMPTY, MAX_ID, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
 from tsim.times import Time, moment
+from tsim.tokens import ESTIMATE, Measure
 from tsim.types import Episode, Forgotten, Hit, Meta, NewTurn, Receipt, Receipts, Turn
 
 # Turns that `add_many` writes in one transaction.
@@ -41,6 +44,7 @@ class Thread:
         embedder: Embedder,
         preset: AnyPreset,
         settings: Accepted,
+        measure: Measure = ESTIMATE,
     ) -> None:
         """Prepares the thread; it is read from the store when first used.
 
@@ -50,12 +54,14 @@ class Thread:
             embedder: Computes the vectors.
             preset: The memory method and its constants.
             settings: The accepted values of the store's model and preset settings.
+            measure: What budgets are measured by, unless a call says otherwise.
         """
         self.name = name
         self._settings = settings
         self._store = store
         self._embedder = embedder
         self._preset = preset
+        self._measure = measure
         self._lock = threading.RLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
@@ -128,6 +134,7 @@ class Thread:
         k: int | None = None,
         budget: int | None = None,
         min_relevance: float | None = None,
+        tokens: Tokens | None = None,
         since: Time | None = None,
         until: Time | None = None,
         roles: Sequence[str] | None = None,
@@ -138,11 +145,14 @@ class Thread:
         Args:
             query: A question or request in plain language.
             k: Maximum number of episodes to return. Defaults to the preset's number.
-            budget: Maximum number of tokens in all hits together; hits that do not fit are
-                skipped. Defaults to the preset's budget, if it has one.
+            budget: Maximum number of tokens of the hits as `write` returns them; hits that do not
+                fit are skipped, and a first turn that does not fit is cut (`Turn.shown`). Defaults
+                to the preset's budget, if it has one.
             min_relevance: Leave out hits that are less likely than this (0 to 1) to hold what was
                 asked. By default, nothing is returned if it is unlikely that any hit holds it:
                 less likely than for 99 % of the questions that have an answer.
+            tokens: What counts the tokens: a value that `Memory.open` accepts. Defaults to what
+                the memory was opened with.
             since: Only turns from this time on: a datetime with a time zone, seconds since the
                 epoch, or an ISO 8601 text (UTC unless it says otherwise). Turns without a time are
                 left out by `since` and `until`.
@@ -159,15 +169,20 @@ class Thread:
             InputError: The query is empty, or a value is out of range.
         """
         _positive(k=k, budget=budget)
+        measure = self._measure if tokens is None else open_measure(tokens)
         if min_relevance is not None and not 0 <= min_relevance <= 1:
             raise InputError(
                 f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
             )
         most = self._preset.settings.budget if budget is None else budget
-        only = make_filter(since=since, until=until, roles=roles)
-        at = None if now is None else moment(now, "now")
         asked = replace(
-            self._asked(query), count=k, budget=most, least=min_relevance, only=only, now=at
+            self._asked(query),
+            count=k,
+            budget=most,
+            measure=measure,
+            least=min_relevance,
+            only=make_filter(since=since, until=until, roles=roles),
+            now=None if now is None else moment(now, "now"),
         )
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
@@ -185,7 +200,13 @@ class Thread:
             )
             for one in found
         ]
-        return fit(hits, most)
+        return fit(
+            hits,
+            most,
+            measure,
+            terms=sorted(distinct(query)),
+            arrange=self._preset.settings.arrange,
+        )
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
@@ -193,12 +214,13 @@ class Thread:
         with self._asking() as (engine, reader):
             return engine.views(asked, self._host(reader))
 
-    def context(
+    def context(  # noqa: PLR0913  # those of `search`
         self,
         query: str,
         *,
         budget: int = CONTEXT_BUDGET,
         min_relevance: float | None = None,
+        tokens: Tokens | None = None,
         since: Time | None = None,
         until: Time | None = None,
         roles: Sequence[str] | None = None,
@@ -206,13 +228,14 @@ class Thread:
     ) -> str:
         """Returns the episodes relevant to a query as text for a prompt, within the budget.
 
-        The text is empty if nothing in the thread seems to hold what was asked. The arguments are
-        those of `search`.
+        The text is empty if nothing in the thread seems to hold what was asked, or if the budget is
+        too small for any of it. The arguments are those of `search`.
         """
         hits = self.search(
             query,
             budget=budget,
             min_relevance=min_relevance,
+            tokens=tokens,
             since=since,
             until=until,
             roles=roles,
@@ -388,7 +411,13 @@ class Thread:
         return [one.id for one in found]
 
 
-def _positive(**values: int | None) -> None:
+def _positive(**values: object) -> None:
     for name, value in values.items():
-        if value is not None and value < 1:
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise InputError(
+                f"{name}={value!r:.80} is not a whole number; pass an int of at least 1"
+            )
+        if value < 1:
             raise InputError(f"{name}={value} is out of range; it must be at least 1")

@@ -33,6 +33,13 @@ from tsim.types import Hit
 
 Query = Annotated[str, typer.Argument(help="A question or request in plain language.")]
 Budget = Annotated[int | None, typer.Option(help="Maximum number of tokens to return.")]
+Tokens = Annotated[
+    str,
+    typer.Option(
+        help="What counts the tokens: estimate, words (1.3 a word), tiktoken:NAME, or the path of "
+        "a Hugging Face tokenizer.json."
+    ),
+]
 MinRelevance = Annotated[
     float | None,
     typer.Option(
@@ -87,6 +94,7 @@ def search(
         int | None, typer.Option("--k", "-k", help="Maximum number of episodes to return.")
     ] = None,
     budget: Budget = None,
+    tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
     since: Since = None,
     until: Until = None,
@@ -101,7 +109,7 @@ def search(
     Example: tsim search "which model for the new project?" --thread alice --min-relevance 0.2
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
+    with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
         hits = opened.thread(thread).search(
             query,
             k=k,
@@ -124,6 +132,7 @@ def context(
     budget: Annotated[
         int, typer.Option(help="Maximum number of tokens to return.")
     ] = CONTEXT_BUDGET,
+    tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
     since: Since = None,
     until: Until = None,
@@ -138,7 +147,7 @@ def context(
     Example: tsim context "which model for the new project?" --budget 600 --since 7d --role user
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
+    with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
         text = opened.thread(thread).context(
             query,
             budget=budget,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from tsim.filter import ALL, Filter
 from tsim.state import Changes, Counters, ThreadState
+from tsim.tokens import ESTIMATE, Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, SpanWhy, Turn, Why
 from tsim.vectors import Vector, Vectors
 
@@ -38,6 +39,7 @@ class Query:
         text: The text of the query.
         count: Maximum number of spans to return; None for the method's default.
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
+        measure: What the budget is measured by.
         least: Minimum relevance of a span; None for the method's default.
         only: Which turns may be returned; others are no candidates.
         now: When it is asked, with a time zone; None for the time of the latest turn.
@@ -46,6 +48,7 @@ class Query:
     text: str
     count: int | None = None
     budget: int | None = None
+    measure: Measure = ESTIMATE
     least: float | None = None
     only: Filter = ALL
     now: datetime | None = None
