@@ -49,7 +49,7 @@ def measure(package: Package, embedder: Embedder) -> dict[str, Any]:
     turns = [NewTurn(role=turn.role, text=turn.text, at=turn.at) for turn in package.stream]
     with (
         tempfile.TemporaryDirectory() as directory,
-        Memory.open(Path(directory) / "m.db", model=embedder) as memory,
+        Memory.open(Path(directory) / "m.db", model=embedder, tokens="words") as memory,
     ):
         thread = memory.thread("a")
         thread.add_many(turns)

@@ -50,7 +50,7 @@ def shown(hits):
     since=st.none() | st.integers(0, COUNT),
     length=st.none() | st.integers(1, COUNT),
     roles=st.none() | st.lists(st.sampled_from(["user", "model", "tool", "nobody"]), min_size=1),
-    budget=st.sampled_from([20, 200, 2000, 100_000]),
+    budget=st.sampled_from([60, 200, 2000, 100_000]),
 )
 def test_only_turns_that_pass_are_returned(threads, preset, since, length, roles, budget):
     until = None if length is None else (since or 0) + length

@@ -255,6 +255,6 @@ def test_what_is_newer_is_not_ranked_below_what_it_replaced(tmp_path, minilm):
                     turns += [(("model", "user")[k % 2], TALK[(n + k) % 3]) for k in range(6)]
             thread.add_many((who, text, 3600.0 * n) for n, (who, text) in enumerate(turns))
             for query, states in zip(QUESTIONS, STATES, strict=True):
-                hits = thread.search(query, budget=60, min_relevance=0)
+                hits = thread.search(query, budget=150, min_relevance=0)
                 order = [turn.text for hit in hits for turn in hit.turns if turn.text in states]
                 assert order[0] == states[not turned], (query, order)
