@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.embed import Embedder
-from tsim.engine import Host, LateSettings
+from tsim.engine import Host, LateSettings, Query
 from tsim.engine.late.engine import LateEngine
 from tsim.engine.late.scoring import Observed, masses, score, value
 from tsim.rank import Values, gather
@@ -108,7 +108,7 @@ class FittingThread:
 
     def observe(self, text: str) -> Observed:
         """Observes a question."""
-        return self.engine.observe(text, self._host)[1]
+        return self.engine.observe(Query(text=text), self._host)[1]
 
     def groups(self, case: Case) -> list[Group]:
         """Observes a question whose evidence is known; returns its candidates.

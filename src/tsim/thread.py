@@ -13,12 +13,14 @@ from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
+from tsim.filter import make_filter
 from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
 from tsim.index import distinct
 from tsim.presets import AnyPreset
 from tsim.state import EMPTY, MAX_ID, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
+from tsim.times import Time, moment
 from tsim.tokens import ESTIMATE, Measure
 from tsim.types import Episode, Forgotten, Hit, Meta, NewTurn, Receipt, Receipts, Turn
 
@@ -126,7 +128,7 @@ class Thread:
                 progress(len(receipts), len(checked))
         return receipts
 
-    def search(
+    def search(  # noqa: PLR0913  # one argument for each way to narrow it
         self,
         query: str,
         *,
@@ -134,6 +136,10 @@ class Thread:
         budget: int | None = None,
         min_relevance: float | None = None,
         tokens: Tokens | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        roles: Sequence[str] | None = None,
+        now: Time | None = None,
     ) -> list[Hit]:
         """Finds the episodes that are relevant to a query, best first.
 
@@ -148,6 +154,17 @@ class Thread:
                 less likely than for 99 % of the questions that have an answer.
             tokens: What counts the tokens: a value that `Memory.open` accepts. Defaults to what
                 the memory was opened with.
+            since: Only turns from this time on: a datetime with a time zone, seconds since the
+                epoch, or an ISO 8601 text (UTC unless it says otherwise). Turns without a time are
+                left out by `since` and `until`.
+            until: Only turns before this time.
+            roles: Only turns of these speakers, by their exact names.
+            now: When the query is asked, for "yesterday", "two weeks ago" or "in March": turns of
+                the time it is about are preferred, but others are not left out. Days are those of
+                its time zone. Defaults to the time of the latest turn. Ignored by presets of the
+                paper's method.
+
+        Filters apply first: what they leave out is not ranked and uses none of the budget.
 
         Raises:
             InputError: The query is empty, or a value is out of range.
@@ -159,7 +176,15 @@ class Thread:
                 f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
             )
         most = self._preset.settings.budget if budget is None else budget
-        asked = self._asked(query, k, most, min_relevance, measure)
+        asked = replace(
+            self._asked(query),
+            count=k,
+            budget=most,
+            measure=measure,
+            least=min_relevance,
+            only=make_filter(since=since, until=until, roles=roles),
+            now=None if now is None else moment(now, "now"),
+        )
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             turns = {
@@ -190,22 +215,34 @@ class Thread:
         with self._asking() as (engine, reader):
             return engine.views(asked, self._host(reader))
 
-    def context(
+    def context(  # noqa: PLR0913  # those of `search`
         self,
         query: str,
         *,
         budget: int = CONTEXT_BUDGET,
         min_relevance: float | None = None,
         tokens: Tokens | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        roles: Sequence[str] | None = None,
+        now: Time | None = None,
     ) -> str:
         """Returns the episodes relevant to a query as text for a prompt, within the budget.
 
         The text is empty if nothing in the thread seems to hold what was asked, or if the budget is
         too small for any of it. The arguments are those of `search`.
         """
-        return self.write(
-            self.search(query, budget=budget, min_relevance=min_relevance, tokens=tokens)
+        hits = self.search(
+            query,
+            budget=budget,
+            min_relevance=min_relevance,
+            tokens=tokens,
+            since=since,
+            until=until,
+            roles=roles,
+            now=now,
         )
+        return self.write(hits)
 
     def write(self, hits: Sequence[Hit]) -> str:
         """Returns hits as text for a prompt, in the preset's order."""
@@ -306,17 +343,10 @@ class Thread:
             since=lambda turn: (found for _, found in reader.all_turns(self.name, turn)),
         )
 
-    def _asked(
-        self,
-        query: str,
-        count: int | None = None,
-        budget: int | None = None,
-        least: float | None = None,
-        measure: Measure = ESTIMATE,
-    ) -> Query:
+    def _asked(self, query: str) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
-        return Query(text=query, count=count, budget=budget, measure=measure, least=least)
+        return Query(text=query)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         new = missing(turns, self._called(self._store, turns))

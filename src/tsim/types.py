@@ -170,7 +170,8 @@ class SpanWhy:
         relevance: Probability that the span holds what was asked.
         alone: Probability that a single turn holds what was asked, rather than a run of turns.
         terms: What the features of the anchor, or of the run around it if that is more likely,
-            added to its log odds, largest first.
+            added to its log odds, largest first; `time` if it was said at the time that the
+            question is about.
     """
 
     anchor: int

@@ -54,7 +54,9 @@ class Fed:
     def ask(self, place: int, *, detail: bool) -> tuple[Row, Retrieved]:
         """Asks the question at a place; returns its row, without an answer, and what was found."""
         question = self.package.questions[place]
-        asked = Asked(id=question.id, question=question.question, options=question.options)
+        asked = Asked(
+            id=question.id, question=question.question, options=question.options, at=question.at
+        )
         found, took = self._timed(partial(self.system.retrieve, asked))
         gold = {*question.evidence}
         best = {turn for unit in found.units[:TOP] for turn in unit.turns}

@@ -106,11 +106,11 @@ class Tsim:
     def ingest(self, turns: Sequence[StreamTurn]) -> None:
         """Adds turns."""
         self._words += sum(len(turn.text.split()) for turn in turns)
-        self._thread.add_many(NewTurn(role=turn.role, text=turn.text) for turn in turns)
+        self._thread.add_many(NewTurn(role=turn.role, text=turn.text, at=turn.at) for turn in turns)
 
     def retrieve(self, asked: Asked) -> Retrieved:
         """Finds episodes."""
-        hits = self._thread.search(asked.question, k=self._k, budget=self._budget)
+        hits = self._thread.search(asked.question, k=self._k, budget=self._budget, now=asked.at)
         return Retrieved(
             units=tuple(
                 Unit(

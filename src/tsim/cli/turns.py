@@ -17,9 +17,14 @@ from tsim.cli.options import (
     THREAD,
     MemoryPath,
     Model,
+    Now,
     PresetName,
+    Roles,
+    Since,
     ThreadName,
+    Until,
     must_exist,
+    narrowed,
 )
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.errors import InputError
@@ -92,6 +97,10 @@ def search(
     budget: Budget = None,
     tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
+    roles: Roles = None,
+    now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -102,7 +111,13 @@ def search(
     """
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
-        hits = opened.thread(thread).search(query, k=k, budget=budget, min_relevance=min_relevance)
+        hits = opened.thread(thread).search(
+            query,
+            k=k,
+            budget=budget,
+            min_relevance=min_relevance,
+            **narrowed(since, until, roles, now),
+        )
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
@@ -120,17 +135,26 @@ def context(
     ] = CONTEXT_BUDGET,
     tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
+    roles: Roles = None,
+    now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
     """Print the turns relevant to a query as text for a prompt.
 
-    Example: tsim context "which model for the new project?" --budget 600
+    Example: tsim context "which model for the new project?" --budget 600 --since 7d --role user
     """
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
-        text = opened.thread(thread).context(query, budget=budget, min_relevance=min_relevance)
+        text = opened.thread(thread).context(
+            query,
+            budget=budget,
+            min_relevance=min_relevance,
+            **narrowed(since, until, roles, now),
+        )
     if as_json:
         print_json({"context": text})
     else:

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass
+from datetime import datetime
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from tsim.filter import ALL, Filter
 from tsim.state import Changes, Counters, ThreadState
 from tsim.tokens import ESTIMATE, Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, SpanWhy, Turn, Why
@@ -42,6 +44,8 @@ class Query:
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
         measure: What the budget is measured by.
         least: Minimum relevance of a span; None for the method's default.
+        only: Which turns may be returned; others are no candidates.
+        now: When it is asked, with a time zone; None for the time of the latest turn.
     """
 
     text: str
@@ -49,6 +53,8 @@ class Query:
     budget: int | None = None
     measure: Measure = ESTIMATE
     least: float | None = None
+    only: Filter = ALL
+    now: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ def pack(
     """Chooses turns by value per word; turns that do not fit are skipped.
 
     Args:
-        values: The value per word of each place.
+        values: The value per word of each place; minus infinity if it must not be chosen.
         prices: What each place takes up in a context.
         room: Maximum size, including headings and marks.
         max_skipped: Turns that may be missing inside a span; a larger gap begins a new span.
@@ -60,7 +60,7 @@ def pack(
     left = room
     places = best(values.astype(np.float32), min(len(values), room // prices.shortest))
     for place, size in _sized(prices, places):
-        if left < prices.shortest:
+        if left < prices.shortest or values[place] == -np.inf:
             break
         if size > left + prices.heading:  # joining two spans saves at most one heading
             continue

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -210,3 +211,35 @@ def test_another_preset_is_offered_a_rebuild(tsim):
     assert "tsim doctor --rebuild" in error["message"]
     assert tsim("doctor", "--rebuild", "--preset", "longmemeval").returncode == 0
     assert tsim("search", "budget", "--preset", "longmemeval").returncode == 0
+
+
+def test_a_search_can_be_narrowed_to_times_and_speakers(tsim, preset):
+    ago = [400, 3, 2, 0]
+    now = datetime.now(UTC)
+    lines = [
+        {
+            "role": ("user", "model")[n % 2],
+            "text": f"the budget rule {n}",
+            "at": (now - timedelta(days=days)).timestamp(),
+        }
+        for n, days in enumerate(ago)
+    ]
+    stdin = "\n".join(json.dumps(one) for one in lines)
+    assert tsim("add", "--preset", preset.name, stdin=stdin).returncode == 0
+
+    def found(*options):
+        ran = tsim("search", "budget rule", "--min-relevance", "0", "--json", *options)
+        return sorted(turn["id"] for hit in json.loads(ran.stdout) for turn in hit["turns"])
+
+    assert found() == [0, 1, 2, 3]
+    assert found("--since", "7d") == [1, 2, 3]
+    assert found("--since", "1w", "--until", "36h") == [1, 2]
+    assert found("--until", (now - timedelta(days=100)).date().isoformat()) == [0]
+    assert found("--role", "user") == [0, 2]
+    assert found("--role", "user", "--role", "model", "--since", "10d") == [1, 2, 3]
+    shown = tsim("context", "budget", "--min-relevance", "0", "--since", "7d", "--role", "user")
+    assert "budget rule 2" in shown.stdout
+    assert "budget rule 0" not in shown.stdout
+    refused = tsim("search", "budget", "--since", "soon", "--json")
+    assert refused.returncode == 1
+    assert "since='soon' is not a time" in json.loads(refused.stdout)["error"]["message"]

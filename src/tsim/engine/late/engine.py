@@ -160,11 +160,12 @@ class LateEngine(Numbered):
         return changes, receipts
 
     def search(self, query: Query, host: Host) -> list[Found]:
-        """Scores all turns and packs the most valuable ones into spans."""
-        if not self._turn_ids:
+        """Scores all eligible turns and packs the most valuable ones into spans."""
+        self._bring_up_to_date(host)
+        if not self.index.attributes.eligible(query.only).any():
             return []
         span = self.settings.span
-        asked, seen = self.observe(query.text, host)
+        asked, seen = self.observe(query, host)
         scores = score(self.settings.fitted, seen)
         if query.least is None and self._silent(scores):
             return []
@@ -184,8 +185,8 @@ class LateEngine(Numbered):
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
 
-    def observe(self, question: str, host: Host) -> tuple[Asked, Observed]:
-        """Scores every turn for a question and computes the features; there must be turns."""
+    def observe(self, query: Query, host: Host) -> tuple[Asked, Observed]:
+        """Scores every turn for a question and computes the features; some must be eligible."""
         settings, span = self.settings, self.settings.span
 
         def texts_at(places: Sequence[int]) -> list[str]:
@@ -195,7 +196,7 @@ class LateEngine(Numbered):
             return [texts[turn][start:end] for turn, (start, end) in zip(ids, parts, strict=True)]
 
         self._bring_up_to_date(host)
-        asked = ask(span, self.index, question, host.embed_query)
+        asked = ask(span, self.index, query, host.embed_query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
         return asked, observe(span, self.index, asked)
 
@@ -205,7 +206,7 @@ class LateEngine(Numbered):
         if not self._turn_ids:
             return {}
         width = min(self.settings.span.window_turns, len(self._turn_ids))
-        asked = ask(self.settings.span, self.index, query.text, host.embed_query)
+        asked = ask(self.settings.span, self.index, query, host.embed_query)
         views = {
             "dense": self.index.windows.scores(asked.similar),
             "words": self.index.postings.coverage(asked.weights, width),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.assemble import line
+from tsim.engine.attributes import Attributes
 from tsim.engine.late.passages import Passages
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
@@ -68,6 +69,12 @@ class RunTable:
     places: npt.NDArray[np.int64]
     open_vectors: Vectors
 
+    def sums(self, values: npt.NDArray[np.integer | np.bool_]) -> npt.NDArray[np.int64]:
+        """Returns the sum of the values of each run's turns, from one value per turn."""
+        total = np.append(0, np.cumsum(values, dtype=np.int64))
+        out: npt.NDArray[np.int64] = total[self.ends] - total[self.begins]
+        return out
+
 
 class ThreadIndex:
     """The search index of a growing thread.
@@ -77,7 +84,8 @@ class ThreadIndex:
         passages: Which part of its turn is at each place.
         windows: Scores of the windows of turns.
         postings: The words of the turns whose texts have been read.
-        speakers: The speakers of the same turns.
+        speakers: The speakers of the same turns, and how they talk.
+        attributes: What filters look at, for the same turns.
         runs: The closed runs, each with its row in `run_vectors`.
         dated: Whether the time of any turn is known.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
@@ -129,6 +137,7 @@ class ThreadIndex:
         self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
         self.speakers = Speakers()
+        self.attributes = Attributes()
         self.dated = False
         self.stretches = Stretches(links, self.vectors, self._users)
 
@@ -190,6 +199,7 @@ class ThreadIndex:
             # The length of a passage includes the marks for what is left out around it.
             said = line(turn if len(texts) == 1 else replace(turn, shown=(part,)))
             self.postings.append(text)
+            self.attributes.append(turn)
             self._lengths.append(count(said))
             for measure, sizes in self._sizes.items():
                 sizes.append(measure.size(f"{said}\n"))
