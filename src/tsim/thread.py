@@ -139,6 +139,7 @@ class Thread:
         since: Time | None = None,
         until: Time | None = None,
         roles: Sequence[str] | None = None,
+        meta: Meta | None = None,
         now: Time | None = None,
     ) -> list[Hit]:
         """Finds the episodes that are relevant to a query, best first.
@@ -159,6 +160,7 @@ class Thread:
                 left out by `since` and `until`.
             until: Only turns before this time.
             roles: Only turns of these speakers, by their exact names.
+            meta: Only turns that were added with these names and values, and maybe others.
             now: When the query is asked, for "yesterday", "two weeks ago" or "in March": turns of
                 the time it is about are preferred, but others are not left out. Days are those of
                 its time zone. Defaults to the time of the latest turn. Ignored by presets of the
@@ -182,7 +184,7 @@ class Thread:
             budget=most,
             measure=measure,
             least=min_relevance,
-            only=make_filter(since=since, until=until, roles=roles),
+            only=make_filter(since=since, until=until, roles=roles, meta=meta),
             now=None if now is None else moment(now, "now"),
         )
         with self._asking() as (engine, reader):
@@ -225,6 +227,7 @@ class Thread:
         since: Time | None = None,
         until: Time | None = None,
         roles: Sequence[str] | None = None,
+        meta: Meta | None = None,
         now: Time | None = None,
     ) -> str:
         """Returns the episodes relevant to a query as text for a prompt, within the budget.
@@ -240,6 +243,7 @@ class Thread:
             since=since,
             until=until,
             roles=roles,
+            meta=meta,
             now=now,
         )
         return self.write(hits)

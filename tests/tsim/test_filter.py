@@ -1,5 +1,6 @@
 """Filters: only turns of some times and speakers can be returned, and they use the whole budget."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -166,3 +167,41 @@ def test_wrong_filters_are_refused(threads, wrong, message):
         threads["late"].search("letter", **wrong)
     with pytest.raises(InputError, match=message):
         threads["official"].context("letter", **wrong)
+
+
+VALUES = ["ops", "1", 1, 1.0, True, 0, False, None, 0.5, "null"]
+
+
+def equal(one, two):
+    """As JSON has it: truth values are not numbers."""
+    return one == two and isinstance(one, bool) == isinstance(two, bool)
+
+
+@PRESETS
+def test_only_turns_with_the_given_meta_are_returned(tmp_path, tiny_embedder, preset):
+    turns = [
+        replace(turn, meta={"v": VALUES[n % 10], "third": n // 10 % 3} if n < 100 else None)
+        for n, turn in enumerate(stream(COUNT))
+    ]
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder, preset=preset) as memory:
+        thread = memory.thread("a")
+        thread.add_many(turns)
+        for wanted in [*({"v": value} for value in VALUES), {"v": 1, "third": 2}, {"w": 1}]:
+            hits = thread.search("letter", meta=wanted, k=COUNT, budget=100_000, min_relevance=0)
+            allowed = [
+                place
+                for place, turn in enumerate(turns)
+                if all(k in (turn.meta or {}) and equal(turn.meta[k], wanted[k]) for k in wanted)
+            ]
+            found = sorted(turn.id for turn in shown(hits))
+            assert {*found} <= {*allowed}
+            assert bool(found) == bool(allowed)
+            if preset is LATE:
+                assert found == allowed
+        assert "[10" not in thread.context("letter", meta={"v": "ops"}, since=200, min_relevance=0)
+
+
+@pytest.mark.parametrize("meta", [{}, "ops", {"x": [1]}, {1: "x"}, ["x"]])
+def test_meta_that_no_turn_can_have_is_refused(threads, meta):
+    with pytest.raises(InputError, match="meta"):
+        threads["late"].search("letter", meta=meta)

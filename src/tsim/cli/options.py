@@ -1,5 +1,6 @@
 """Options shared by several commands."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,16 +43,40 @@ Now = Annotated[
         show_default="the time of the latest turn",
     ),
 ]
+Noted = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--meta",
+        metavar="NAME=VALUE",
+        help="Only turns with this meta; repeat it for several. The value is JSON if it can be "
+        "(3, true, null), otherwise text.",
+    ),
+]
 
 
 def narrowed(
-    since: str | None, until: str | None, roles: list[str] | None, now: str | None
+    since: str | None,
+    until: str | None,
+    roles: list[str] | None,
+    meta: list[str] | None,
+    now: str | None,
 ) -> dict[str, Any]:
     """Returns the options of a command as arguments of `Thread.search`."""
     clock = datetime.now(UTC)
     times = {"since": since, "until": until, "now": now}
     given = {name: before(text, clock) for name, text in times.items() if text is not None}
-    return {**given, "roles": roles or None}
+    noted = dict(map(_note, meta)) if meta else None
+    return {**given, "roles": roles or None, "meta": noted}
+
+
+def _note(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"--meta {text!r:.80} has no name or no value; expected NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def must_exist(memory: Path) -> None:

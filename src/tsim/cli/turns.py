@@ -17,6 +17,7 @@ from tsim.cli.options import (
     THREAD,
     MemoryPath,
     Model,
+    Noted,
     Now,
     PresetName,
     Roles,
@@ -100,6 +101,7 @@ def search(
     since: Since = None,
     until: Until = None,
     roles: Roles = None,
+    meta: Noted = None,
     now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
@@ -116,7 +118,7 @@ def search(
             k=k,
             budget=budget,
             min_relevance=min_relevance,
-            **narrowed(since, until, roles, now),
+            **narrowed(since, until, roles, meta, now),
         )
     if as_json:
         print_json([asdict(hit) for hit in hits])
@@ -138,6 +140,7 @@ def context(
     since: Since = None,
     until: Until = None,
     roles: Roles = None,
+    meta: Noted = None,
     now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
@@ -153,7 +156,7 @@ def context(
             query,
             budget=budget,
             min_relevance=min_relevance,
-            **narrowed(since, until, roles, now),
+            **narrowed(since, until, roles, meta, now),
         )
     if as_json:
         print_json({"context": text})

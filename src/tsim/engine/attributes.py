@@ -1,4 +1,4 @@
-"""What is known about each turn besides its text: when it was said, and by whom."""
+"""What is known about each turn besides its text: when, by whom, and what was noted about it."""
 
 import math
 from array import array
@@ -6,26 +6,29 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-from tsim.filter import Filter
+from tsim.filter import Filter, notes
 from tsim.types import Turn
 
 UNKNOWN = math.nan
 
 
 class Attributes:
-    """The times and speakers of a growing thread, by place."""
+    """The times, speakers and notes of a growing thread, by place."""
 
     def __init__(self) -> None:
         """Starts without turns."""
         self._times = array("d")
         self._roles = array("I")
         self._numbers: dict[str, int] = {}
+        self._noted: dict[tuple[str, str], array[int]] = {}  # the places of each note
 
     def __len__(self) -> int:
         return len(self._times)
 
     def append(self, turn: Turn) -> None:
         """Adds a turn."""
+        for note in notes(turn.meta or {}):
+            self._noted.setdefault(note, array("I")).append(len(self))
         self._times.append(UNKNOWN if turn.at is None else turn.at)
         self._roles.append(self._numbers.setdefault(turn.role, len(self._numbers)))
 
@@ -49,4 +52,8 @@ class Attributes:
         if only.roles is not None:
             named = [number for role, number in self._numbers.items() if role in only.roles]
             passed &= np.isin(self.roles, named)
+        for note in only.meta or ():
+            noted = np.zeros(len(self), dtype=np.bool_)
+            noted[self._noted.get(note, array("I"))] = True
+            passed &= noted
         return passed

@@ -243,3 +243,15 @@ def test_a_search_can_be_narrowed_to_times_and_speakers(tsim, preset):
     refused = tsim("search", "budget", "--since", "soon", "--json")
     assert refused.returncode == 1
     assert "since='soon' is not a time" in json.loads(refused.stdout)["error"]["message"]
+
+
+def test_searches_can_be_limited_to_meta(tsim):
+    lines = [
+        {"role": "user", "text": f"bread {n}", "meta": {"n": n, "s": str(n)}} for n in range(9)
+    ]
+    tsim("add", stdin="\n".join(map(json.dumps, lines)))
+    for wanted, found in (("n=3", "3-3"), ("s=3", ""), ('s="3"', "3-3"), ("x=y", "")):
+        ran = tsim("search", "bread", "--min-relevance", "0", "--meta", wanted, "--json")
+        ids = [turn["id"] for hit in json.loads(ran.stdout) for turn in hit["turns"]]
+        assert "-".join(map(str, ids * 2)) == found
+    assert tsim("context", "bread", "--meta", "n").returncode == 1
