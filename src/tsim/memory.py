@@ -7,7 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tsim import replay, transfer
+from tsim import replay
+from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
 from tsim.errors import InputError, MismatchError
@@ -36,6 +37,7 @@ class Memory:
         embedder: Embedder,
         preset: AnyPreset,
         *,
+        tokens: Tokens = "estimate",
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -46,15 +48,18 @@ class Memory:
             embedder: Computes the vectors.
             preset: The memory method and its constants. `LATE` is used with the weights that were
                 fitted for the embedder's model.
+            tokens: What counts the tokens of budgets; see `Memory.open`.
             rebuild: If the memory was written with another model or preset, embed and index all
                 its turns again instead of raising `MismatchError`.
             progress: Called during a rebuild with the number of turns done and the total.
 
         Raises:
+            InputError: `tokens` cannot be used.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
             StoreError: The store cannot be used.
         """
+        self._measure = open_measure(tokens)
         self._store = store
         self._embedder = embedder
         self._preset = suited(preset, embedder.identity)
@@ -72,6 +77,7 @@ class Memory:
         store: Store | None = None,
         model: str | Embedder | None = None,
         preset: str | AnyPreset | None = None,
+        tokens: Tokens = "estimate",
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
@@ -83,12 +89,17 @@ class Memory:
             model: An embedder, or any value that `tsim.embed.open_embedder` accepts.
             preset: A preset or its name. Defaults to the preset the memory was written with, or
                 `LATE` for a new memory.
+            tokens: What counts the tokens of budgets: `"estimate"`, for any script and model;
+                `"words"`, 1.3 × whitespace-separated words; the path of a Hugging Face
+                `tokenizer.json`; `"tiktoken:NAME"`, if tiktoken is installed; or a function that
+                takes a text and returns its number of tokens.
             rebuild: If the memory was written with another model or preset, embed and index all
                 its turns again instead of raising `MismatchError`.
             progress: Called during a rebuild with the number of turns done and the total.
 
         Raises:
-            InputError: Both or neither of `path` and `store` were given, or the preset is unknown.
+            InputError: Both or neither of `path` and `store` were given, the preset is unknown, or
+                `tokens` cannot be used.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
             StoreError: The file or store cannot be used.
@@ -100,7 +111,9 @@ class Memory:
         opened = open_store()
         try:
             written = preset or _written_with(opened)
-            memory = cls(opened, embedder, written, rebuild=rebuild, progress=progress)
+            memory = cls(
+                opened, embedder, written, tokens=tokens, rebuild=rebuild, progress=progress
+            )
         except BaseException:
             if store is None:
                 opened.close()
@@ -131,7 +144,12 @@ class Memory:
         with self._lock:
             if name not in self._threads:
                 self._threads[name] = Thread(
-                    name, self._store, self._embedder, self._preset, self._accepted()
+                    name,
+                    self._store,
+                    self._embedder,
+                    self._preset,
+                    self._accepted(),
+                    self._measure,
                 )
             return self._threads[name]
 
@@ -148,10 +166,14 @@ class Memory:
 
     def export(self, path: str | Path) -> int:
         """Writes the whole memory as JSON lines; returns the number of turns."""
+        from tsim import transfer  # brings pydantic, which nothing else here needs
+
         return transfer.export(self._store, Path(path))
 
     def import_(self, path: str | Path) -> int:
         """Imports an export made with the same model and preset; returns the number of turns."""
+        from tsim import transfer
+
         return transfer.import_(self._store, Path(path), settings=self._accepted())
 
     def verify(self) -> Verification:

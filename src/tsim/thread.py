@@ -1,34 +1,34 @@
 """`Thread`: one conversation in a memory."""
 
-import math
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from itertools import zip_longest
 
 from tsim.assemble import fit, render
-from tsim.embed import Embedder
+from tsim.counting import Tokens, open_measure
+from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Host, Query
+from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
+from tsim.filter import make_filter
+from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
+from tsim.index import distinct
 from tsim.presets import AnyPreset
-from tsim.state import MAX_ID, Changes, Counters
+from tsim.state import EMPTY, MAX_ID, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
-from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
+from tsim.times import Time, moment
+from tsim.tokens import ESTIMATE, Measure
+from tsim.types import Episode, Forgotten, Hit, Meta, NewTurn, Receipt, Receipts, Turn
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
 CONTEXT_BUDGET = 1100
-MAX_CHARACTERS = 10_000_000
-ROLE_LENGTH = 64
-ROLE = re.compile(rf"[^\s\x00-\x1f](?:[^\r\n\x00-\x1f]{{0,{ROLE_LENGTH - 2}}}[^\s\x00-\x1f])?")
 
 Progress = Callable[[int, int], None]
-TurnLike = NewTurn | tuple[Any, ...] | Mapping[str, Any]
 
 
 class Thread:
@@ -45,6 +45,7 @@ class Thread:
         embedder: Embedder,
         preset: AnyPreset,
         settings: Accepted,
+        measure: Measure = ESTIMATE,
     ) -> None:
         """Prepares the thread; it is read from the store when first used.
 
@@ -54,17 +55,27 @@ class Thread:
             embedder: Computes the vectors.
             preset: The memory method and its constants.
             settings: The accepted values of the store's model and preset settings.
+            measure: What budgets are measured by, unless a call says otherwise.
         """
         self.name = name
         self._settings = settings
         self._store = store
         self._embedder = embedder
         self._preset = preset
+        self._measure = measure
         self._lock = threading.RLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
 
-    def add(self, role: str, text: str, at: float | datetime | None = None) -> Receipt:
+    def add(
+        self,
+        role: str,
+        text: str,
+        at: float | datetime | None = None,
+        *,
+        id: str | None = None,
+        meta: Meta | None = None,
+    ) -> Receipt:
         """Adds a turn durably. Searches find it as soon as this method returns.
 
         Args:
@@ -72,30 +83,39 @@ class Thread:
             text: The text of the turn.
             at: The time of the turn, if known: seconds since the epoch, or a datetime with a time
                 zone.
+            id: What the turn is called where it comes from, at most 256 characters. If the thread
+                has a turn with this id, the same role and the same text, nothing is written and the
+                receipt of that turn is returned. A forgotten turn leaves its id free.
+            meta: Names and values to keep with the turn: text, numbers, booleans or None; at most
+                32 names, and 4,096 bytes as JSON.
 
         Raises:
-            InputError: The turn is invalid.
+            InputError: The turn is invalid, or its id belongs to a turn with another role or text.
             StoreError: The turn could not be written; the memory is unchanged.
         """
-        return self.add_many([(role, text, at)])[0]
+        at = seconds(at)
+        return self.add_many([NewTurn(role=role, text=text, at=at, id=id, meta=meta)])[0]
 
-    def add_many(
-        self, turns: Iterable[TurnLike], *, progress: Progress | None = None
-    ) -> list[Receipt]:
+    def add_many(self, turns: Iterable[TurnLike], *, progress: Progress | None = None) -> Receipts:
         """Adds turns, with the same result as calling `add` for each of them, but faster.
 
         A turn is a `NewTurn`, a tuple (role, text) or (role, text, at), or a mapping with `role`
-        and either `text` or `content`, as used by chat APIs.
+        and either `text` or `content`, as used by chat APIs: messages, requests and responses of
+        OpenAI and Anthropic can be given as they are. What is not text is left out; a message
+        without any adds nothing, and the results of tools in a message become turns of their own.
+        `skipped` on the returned list counts what was left out.
 
         All turns are checked before the first is written. They are written in chunks; `progress` is
         called with the number of turns written so far and the total.
 
         Raises:
-            InputError: A turn is invalid; nothing was added.
+            InputError: A turn is invalid, or its id belongs to another turn; nothing was added.
             StoreError: A chunk could not be written; the chunks before it are kept.
         """
-        checked = [check_turn(as_turn(turn)) for turn in turns]
-        receipts: list[Receipt] = []
+        batch = accept(turns)
+        checked = batch.turns
+        require_same(checked, self._called(self._store, checked))
+        receipts = Receipts(skipped=batch.skipped)
         for start in range(0, len(checked), CHUNK):
             try:
                 receipts += self._add(checked[start : start + CHUNK])
@@ -108,35 +128,65 @@ class Thread:
                 progress(len(receipts), len(checked))
         return receipts
 
-    def search(
+    def search(  # noqa: PLR0913  # one argument for each way to narrow it
         self,
         query: str,
         *,
         k: int | None = None,
         budget: int | None = None,
         min_relevance: float | None = None,
+        tokens: Tokens | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        roles: Sequence[str] | None = None,
+        meta: Meta | None = None,
+        now: Time | None = None,
     ) -> list[Hit]:
         """Finds the episodes that are relevant to a query, best first.
 
         Args:
             query: A question or request in plain language.
             k: Maximum number of episodes to return. Defaults to the preset's number.
-            budget: Maximum number of tokens in all hits together; hits that do not fit are
-                skipped. Defaults to the preset's budget, if it has one.
+            budget: Maximum number of tokens of the hits as `write` returns them; hits that do not
+                fit are skipped, and a first turn that does not fit is cut (`Turn.shown`). Defaults
+                to the preset's budget, if it has one.
             min_relevance: Leave out hits that are less likely than this (0 to 1) to hold what was
                 asked. By default, nothing is returned if it is unlikely that any hit holds it:
                 less likely than for 99 % of the questions that have an answer.
+            tokens: What counts the tokens: a value that `Memory.open` accepts. Defaults to what
+                the memory was opened with.
+            since: Only turns from this time on: a datetime with a time zone, seconds since the
+                epoch, or an ISO 8601 text (UTC unless it says otherwise). Turns without a time are
+                left out by `since` and `until`.
+            until: Only turns before this time.
+            roles: Only turns of these speakers, by their exact names.
+            meta: Only turns that were added with these names and values, and maybe others.
+            now: When the query is asked, for "yesterday", "two weeks ago" or "in March": turns of
+                the time it is about are preferred, but others are not left out. Days are those of
+                its time zone. Defaults to the time of the latest turn. Ignored by presets of the
+                paper's method.
+
+        Filters apply first: what they leave out is not ranked and uses none of the budget.
 
         Raises:
             InputError: The query is empty, or a value is out of range.
         """
         _positive(k=k, budget=budget)
+        measure = self._measure if tokens is None else open_measure(tokens)
         if min_relevance is not None and not 0 <= min_relevance <= 1:
             raise InputError(
                 f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
             )
         most = self._preset.settings.budget if budget is None else budget
-        asked = self._asked(query, k, most, min_relevance)
+        asked = replace(
+            self._asked(query),
+            count=k,
+            budget=most,
+            measure=measure,
+            least=min_relevance,
+            only=make_filter(since=since, until=until, roles=roles, meta=meta),
+            now=None if now is None else moment(now, "now"),
+        )
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             turns = {
@@ -146,14 +196,20 @@ class Thread:
         hits = [
             Hit(
                 episode=one.episode,
-                turns=tuple(turns[turn] for turn in one.turns if turn in turns),
+                turns=tuple(_showing(turns, one)),
                 score=one.score,
                 why=one.why,
                 relevance=one.relevance,
             )
             for one in found
         ]
-        return fit(hits, most)
+        return fit(
+            hits,
+            most,
+            measure,
+            terms=sorted(distinct(query)),
+            arrange=self._preset.settings.arrange,
+        )
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
@@ -161,14 +217,36 @@ class Thread:
         with self._asking() as (engine, reader):
             return engine.views(asked, self._host(reader))
 
-    def context(
-        self, query: str, *, budget: int = CONTEXT_BUDGET, min_relevance: float | None = None
+    def context(  # noqa: PLR0913  # those of `search`
+        self,
+        query: str,
+        *,
+        budget: int = CONTEXT_BUDGET,
+        min_relevance: float | None = None,
+        tokens: Tokens | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        roles: Sequence[str] | None = None,
+        meta: Meta | None = None,
+        now: Time | None = None,
     ) -> str:
         """Returns the episodes relevant to a query as text for a prompt, within the budget.
 
-        The text is empty if nothing in the thread seems to hold what was asked.
+        The text is empty if nothing in the thread seems to hold what was asked, or if the budget is
+        too small for any of it. The arguments are those of `search`.
         """
-        return self.write(self.search(query, budget=budget, min_relevance=min_relevance))
+        hits = self.search(
+            query,
+            budget=budget,
+            min_relevance=min_relevance,
+            tokens=tokens,
+            since=since,
+            until=until,
+            roles=roles,
+            meta=meta,
+            now=now,
+        )
+        return self.write(hits)
 
     def write(self, hits: Sequence[Hit]) -> str:
         """Returns hits as text for a prompt, in the preset's order."""
@@ -269,28 +347,37 @@ class Thread:
             since=lambda turn: (found for _, found in reader.all_turns(self.name, turn)),
         )
 
-    def _asked(
-        self,
-        query: str,
-        count: int | None = None,
-        budget: int | None = None,
-        least: float | None = None,
-    ) -> Query:
+    def _asked(self, query: str) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
-        return Query(text=query, count=count, budget=budget, least=least)
+        return Query(text=query)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
-        vectors = self._embedder.embed([turn.text for turn in turns])
+        new = missing(turns, self._called(self._store, turns))
+        texts = [turn.text for turn in new]
+        starts = find_passages(self._embedder, texts) if self._preset.settings.divides else None
+        vectors = embed_passages(self._embedder, texts, starts) if new else EMPTY.turn_vectors
         with self._lock, self._or_reread():
             while True:
                 # End the snapshot before the engine embeds summaries, which may take a while.
                 with self._store.snapshot() as reader:
                     engine = self._current(reader)
-                changes, receipts = engine.grow(turns, vectors, self._host(self._store))
+                    called = self._called(reader, turns)
+                require_same(turns, called)
+                if missing(turns, called) != new:
+                    return self._add(turns)  # others added or removed one of them meanwhile
+                known = {name: engine.receipt(turn.id) for name, turn in called.items()}
+                if not new:
+                    return assign(turns, [], known)
+                changes, added = engine.grow(new, vectors, self._host(self._store), starts=starts)
                 if self._commit(changes, engine.counters):
-                    return receipts
+                    return assign(turns, added, known)
                 self._engine = None
+
+    def _called(self, reader: Reader, turns: Sequence[NewTurn]) -> dict[str, Turn]:
+        """Returns the stored turns with the external ids of new ones."""
+        ids = {turn.id for turn in turns if turn.id is not None}
+        return reader.turns_called(self.name, sorted(ids)) if ids else {}
 
     def _current(self, reader: Reader) -> Engine:
         """Returns the engine, updated to the reader's state."""
@@ -331,65 +418,20 @@ class Thread:
         return [one.id for one in found]
 
 
-def as_turn(value: TurnLike) -> NewTurn:
-    """Converts any of the forms that `add_many` accepts to a turn.
-
-    Raises:
-        InputError: The value has none of these forms.
-    """
-    if isinstance(value, NewTurn):
-        return value
-    if isinstance(value, Mapping):
-        text = value.get("text", value.get("content"))
-        role, at = value.get("role"), value.get("at")
-    elif isinstance(value, tuple) and len(value) in (2, 3):
-        role, text, at = (*value, None)[:3]
-    else:
-        raise InputError(
-            f"expected a turn, found {value!r:.80}; pass (role, text), a mapping with role and "
-            "text, or a NewTurn"
-        )
-    if isinstance(at, datetime):
-        if at.tzinfo is None:
-            raise InputError(f"at={at} has no time zone; add one, for example timezone.utc")
-        at = at.timestamp()
-    return NewTurn(role=role, text=text, at=at)  # type: ignore[arg-type]  # checked next
+def _showing(turns: Mapping[int, Turn], found: Found) -> Iterator[Turn]:
+    """Yields the turns of a span, each with the parts of it that are shown."""
+    for turn, shown in zip_longest(found.turns, found.shown):
+        if turn in turns:
+            yield turns[turn] if shown is None else replace(turns[turn], shown=shown)
 
 
-def check_turn(turn: NewTurn) -> NewTurn:
-    """Checks a turn and returns it.
-
-    Raises:
-        InputError: The turn is invalid; the message says why.
-    """
-    if not isinstance(turn.role, str) or not ROLE.fullmatch(turn.role):
-        raise InputError(
-            f"role {turn.role!r:.80} is invalid; it must have 1 to {ROLE_LENGTH} printable "
-            "characters and no line breaks"
-        )
-    require_text(turn.role)
-    if not require_text(turn.text).strip():
-        raise InputError(
-            f"a {turn.role} turn is empty; a turn needs at least one visible character"
-        )
-    if len(turn.text) > MAX_CHARACTERS:
-        raise InputError(
-            f"a {turn.role} turn has {len(turn.text)} characters, more than {MAX_CHARACTERS}; "
-            "split it, or store a reference to the document instead"
-        )
-    if turn.at is not None and not _is_time(turn.at):
-        raise InputError(f"at={turn.at!r} is not a time; pass seconds since the epoch or omit it")
-    return turn
-
-
-def _is_time(at: object) -> bool:
-    try:
-        return isinstance(at, int | float) and math.isfinite(at)
-    except OverflowError:
-        return False
-
-
-def _positive(**values: int | None) -> None:
+def _positive(**values: object) -> None:
     for name, value in values.items():
-        if value is not None and value < 1:
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise InputError(
+                f"{name}={value!r:.80} is not a whole number; pass an int of at least 1"
+            )
+        if value < 1:
             raise InputError(f"{name}={value} is out of range; it must be at least 1")

@@ -1,4 +1,8 @@
-"""Export and import of a memory as JSON lines; equal content is exported as equal bytes."""
+"""Export and import of a memory as JSON lines; equal content is exported as equal bytes.
+
+Version 2 has external ids, meta and passages. A memory without them is exported as version 1, which
+earlier versions of this package can import.
+"""
 
 import base64
 import hashlib
@@ -10,12 +14,24 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tsim import private
+from tsim.checking import check_id, check_meta
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
-from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, SpanRow, TurnRow
+from tsim.state import (
+    MAX_ID,
+    Changes,
+    ClusterRow,
+    Counters,
+    EpisodeRow,
+    PassageRow,
+    SpanRow,
+    TurnRow,
+)
 from tsim.store import Accepted, Reader, Store, Written
 from tsim.store.agreement import differing
-from tsim.types import Turn
+from tsim.types import Meta, Turn
+from tsim.vectors import Vector
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 NextId = Annotated[int, Field(ge=0, le=MAX_ID + 1)]
@@ -28,7 +44,7 @@ class _Line(BaseModel):
 class _Head(_Line):
     kind: Literal["memory"] = "memory"
     format: Literal["tsim-memory"] = "tsim-memory"
-    version: Literal[1] = 1
+    version: Literal[1, 2]
     settings: dict[str, str]
 
 
@@ -47,6 +63,20 @@ class _Turn(_Line):
     role: str
     at: float | None
     text: str
+    vector: str
+    external_id: str | None = None
+    meta: Meta | None = None
+
+    def dump(self) -> dict[str, Any]:
+        """Returns the line, without an id and meta that the turn does not have."""
+        absent = {name for name in ("external_id", "meta") if getattr(self, name) is None}
+        return self.model_dump(exclude=absent)
+
+
+class _Passage(_Line):
+    kind: Literal["passage"] = "passage"
+    turn: Id
+    start: int
     vector: str
 
 
@@ -79,7 +109,7 @@ class _Span(_Line):
     vector: str
 
 
-_Row: TypeAlias = _Turn | _Episode | _Span | _Cluster
+_Row: TypeAlias = _Turn | _Passage | _Episode | _Span | _Cluster
 _Item: TypeAlias = _Head | _Thread | _Row | _End
 _ANY: TypeAdapter[_Item] = TypeAdapter(Annotated[_Item, Field(discriminator="kind")])
 
@@ -96,7 +126,7 @@ def export(store: Store, path: Path) -> int:
     try:
         with (
             store.snapshot() as reader,
-            part.open("w", encoding="utf-8", newline="\n") as out,
+            private.create(part).open("w", encoding="utf-8", newline="\n") as out,
         ):
             for line in _lines(reader):
                 text = _dump(line)
@@ -133,7 +163,13 @@ def import_(store: Store, path: Path, *, settings: Accepted) -> int:
 
 
 def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
-    yield _Head(settings=reader.settings()).model_dump()
+    named = any(
+        turn.external_id is not None or turn.meta is not None
+        for name in reader.threads()
+        for _, turn in reader.all_turns(name)
+    )
+    divided = any(reader.load(name).passages for name in reader.threads())
+    yield _Head(version=2 if named or divided else 1, settings=reader.settings()).model_dump()
     for name in reader.threads():
         state = reader.load(name)
         yield _Thread(
@@ -150,6 +186,14 @@ def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
                 at=turn.at,
                 text=turn.text,
                 vector=_text(vector_to_bytes(vector)),
+                external_id=turn.external_id,
+                meta=turn.meta,
+            ).dump()
+        for passage in state.passages:
+            yield _Passage(
+                turn=passage.turn,
+                start=passage.start,
+                vector=_text(vector_to_bytes(passage.vector)),
             ).model_dump()
         for row in state.episodes:
             vector_text = None if row.vector is None else _text(vector_to_bytes(row.vector))
@@ -230,17 +274,14 @@ def _text_lines(path: Path) -> Iterator[str]:
 def _gather(path: Path, thread: _Thread, rows: list[_Row]) -> Written:
     clusters = [row for row in rows if isinstance(row, _Cluster)]
     turns = tuple(
-        TurnRow(
-            turn=Turn(id=row.id, role=row.role, text=row.text, at=row.at),
-            episode=row.episode,
-            vector=vector_from_bytes(_bytes(row.vector)),
-        )
-        for row in rows
-        if isinstance(row, _Turn)
+        _turns(f"{path}, thread {thread.name!r}", (row for row in rows if isinstance(row, _Turn)))
     )
+    where = f"{path}, thread {thread.name!r}"
     spans = (row for row in rows if isinstance(row, _Span))
+    passages = (row for row in rows if isinstance(row, _Passage))
     changes = Changes(
         turns=turns,
+        passages=tuple(_passages(where, passages, turns)),
         episodes=tuple(
             EpisodeRow(
                 id=row.id,
@@ -259,12 +300,41 @@ def _gather(path: Path, thread: _Thread, rows: list[_Row]) -> Written:
             for row in clusters
         ),
         rewritten=tuple(row.id for row in clusters),
-        spans=tuple(_spans(f"{path}, thread {thread.name!r}", spans, turns)),
+        spans=tuple(_spans(where, spans, turns)),
     )
     counters = Counters(
         turn=thread.next_turn, episode=thread.next_episode, cluster=thread.next_cluster
     )
     return changes, counters
+
+
+def _turns(where: str, rows: Iterable[_Turn]) -> Iterator[TurnRow]:
+    """Yields the turns of a thread; an external id belongs to one of them."""
+    named: dict[str, int] = {}
+    for row in rows:
+        called, meta = row.external_id, row.meta
+        try:
+            called = None if called is None else check_id(called)
+            meta = None if meta is None else check_meta(meta)
+        except InputError as error:
+            raise InputError(f"{where}, turn {row.id}: {error}; nothing was imported") from error
+        if called is not None and named.setdefault(called, row.id) != row.id:
+            raise InputError(
+                f"{where}: turns {named[called]} and {row.id} have the external id {called!r}; "
+                "nothing was imported"
+            )
+        yield TurnRow(
+            turn=Turn(
+                id=row.id,
+                role=row.role,
+                text=row.text,
+                at=row.at,
+                external_id=called,
+                meta=meta,
+            ),
+            episode=row.episode,
+            vector=vector_from_bytes(_bytes(row.vector)),
+        )
 
 
 def _spans(where: str, rows: Iterable[_Span], turns: Sequence[TurnRow]) -> Iterator[SpanRow]:
@@ -281,16 +351,39 @@ def _spans(where: str, rows: Iterable[_Span], turns: Sequence[TurnRow]) -> Itera
         if (row.first, row.last) in seen:
             raise InputError(f"{span} occurs twice; nothing was imported")
         seen.add((row.first, row.last))
-        try:
-            vector = vector_from_bytes(_bytes(row.vector))
-        except ValueError as error:
-            raise InputError(f"{span} has no vector ({error}); nothing was imported") from error
-        if len(vector) != width[row.first] or not np.isfinite(vector).all():
-            raise InputError(
-                f"{span} has a vector of {len(vector)} numbers, expected {width[row.first]} finite "
-                "ones; nothing was imported"
-            )
+        vector = _vector(span, row.vector, width[row.first])
         yield SpanRow(first=row.first, last=row.last, vector=vector)
+
+
+def _passages(
+    where: str, rows: Iterable[_Passage], turns: Sequence[TurnRow]
+) -> Iterator[PassageRow]:
+    """Yields the passages of a thread, checked against its turns."""
+    by_id = {row.turn.id: row for row in turns}
+    last = (-1, 0)
+    for row in rows:
+        passage = f"{where}: the passage of turn {row.turn} at character {row.start}"
+        if row.turn not in by_id or not 0 < row.start < len(by_id[row.turn].turn.text):
+            raise InputError(f"{passage} is not inside a turn of the thread; nothing was imported")
+        if (row.turn, row.start) <= last:
+            raise InputError(f"{passage} does not follow the one before it; nothing was imported")
+        last = (row.turn, row.start)
+        vector = _vector(passage, row.vector, len(by_id[row.turn].vector))
+        yield PassageRow(turn=row.turn, start=row.start, vector=vector)
+
+
+def _vector(what: str, text: str, width: int) -> Vector:
+    """Decodes the vector of something, which must have the width of the turns' vectors."""
+    try:
+        vector = vector_from_bytes(_bytes(text))
+    except ValueError as error:
+        raise InputError(f"{what} has no vector ({error}); nothing was imported") from error
+    if len(vector) != width or not np.isfinite(vector).all():
+        raise InputError(
+            f"{what} has a vector of {len(vector)} numbers, expected {width} finite ones; nothing "
+            "was imported"
+        )
+    return vector
 
 
 def _text(blob: bytes) -> str:

@@ -1,11 +1,16 @@
 """The data types of the public API: turns, episodes, hits, receipts."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 USER_ROLE = "user"
 # The paper calls this speaker "model"; most chat APIs call it "assistant".
 MODEL_ROLES = frozenset({"model", "assistant"})
+
+# What may be noted about a turn: a few names with simple values.
+Meta: TypeAlias = Mapping[str, str | int | float | bool | None]
 
 
 class View(StrEnum):
@@ -34,21 +39,56 @@ class NewTurn:
         role: The speaker: `user`, `model` (or `assistant`), or any other name.
         text: The text of the turn, unchanged.
         at: Seconds since the epoch, if known.
+        id: What the turn is called where it comes from. A thread has one turn for each such id.
+        meta: Names and values to keep with the turn.
     """
 
     role: str
     text: str
     at: float | None = None
+    id: str | None = None
+    meta: Meta | None = field(default=None, hash=False)
+
+    def numbered(self, number: int) -> "Turn":
+        """Returns the turn as it is stored under a number."""
+        return Turn(
+            id=number,
+            role=self.role,
+            text=self.text,
+            at=self.at,
+            external_id=self.id,
+            meta=self.meta,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A stored turn. Ids count from 0 within a thread and are never reused."""
+    """A stored turn. Ids count from 0 within a thread and are never reused.
+
+    Attributes:
+        id: Its number in the thread.
+        role: The speaker.
+        text: The whole text, unchanged.
+        at: Seconds since the epoch, if known.
+        external_id: What it is called where it comes from, if that was given.
+        meta: Names and values that were given with it, sorted by name; None if there are none.
+        shown: The parts of the text that a hit shows, as ranges of characters (first, after last)
+            in order; None for all of it.
+    """
 
     id: int
     role: str
     text: str
     at: float | None = None
+    external_id: str | None = None
+    meta: Meta | None = field(default=None, hash=False)
+    shown: tuple[tuple[int, int], ...] | None = None
+
+    def again(self) -> NewTurn:
+        """Returns the turn as it was added."""
+        return NewTurn(
+            role=self.role, text=self.text, at=self.at, id=self.external_id, meta=self.meta
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +170,8 @@ class SpanWhy:
         relevance: Probability that the span holds what was asked.
         alone: Probability that a single turn holds what was asked, rather than a run of turns.
         terms: What the features of the anchor, or of the run around it if that is more likely,
-            added to its log odds, largest first.
+            added to its log odds, largest first; `time` if it was said at the time that the
+            question is about.
     """
 
     anchor: int
@@ -167,7 +208,8 @@ class Hit:
 
     Attributes:
         episode: Id of the episode; for a span chosen at query time, the episode of its anchor.
-        turns: The turns to show: a whole episode, the best part of a long one, or a span.
+        turns: The turns to show: a whole episode, the best part of a long one, or a span. Of long
+            turns, only some passages may be shown: see `Turn.shown`.
         score: The score it was ranked by.
         why: How the score was computed.
         relevance: Probability that it holds what was asked, comparable across queries and threads;
@@ -190,12 +232,30 @@ class Receipt:
         episode: The episode it joined.
         closed: The episode that it closed, if any.
         views: The views in which it can now be found.
+        known: Whether the turn was there already, under the same external id. Receipts are compared
+            without it.
     """
 
     turn: int
     episode: int
     closed: int | None = None
     views: tuple[View, ...] = (View.RAW,)
+    known: bool = field(default=False, compare=False)
+
+
+class Receipts(list[Receipt]):
+    """The receipts of turns that were added together, in order.
+
+    Attributes:
+        skipped: What the messages held that is not text, counted by kind.
+    """
+
+    def __init__(
+        self, receipts: Iterable[Receipt] = (), *, skipped: Mapping[str, int] | None = None
+    ) -> None:
+        """Holds receipts, and what was left out."""
+        super().__init__(receipts)
+        self.skipped: dict[str, int] = dict(skipped or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -27,6 +28,8 @@ from scaleqa.packages import (
 )
 from scaleqa.pages.markdown import to_markdown
 from scaleqa.report.retrieval import retrieval_page
+from scaleqa.systems import Asked, Tools, open_system
+from scaleqa.testing import WordEmbedder
 
 WORDS = "budget letter rule gpu bread train project only new says".split()
 
@@ -147,7 +150,8 @@ def test_turns_tell_nothing_of_sessions(write):
         assert [turn.id for turn in package.stream] == list(range(len(package.stream)))
         assert {turn.role for turn in package.stream} == {"user", "model"}
         assert {turn.text for turn in package.stream} <= said
-        assert set(type(package.stream[0]).__slots__) == {"id", "role", "text"}
+        assert {turn.at for turn in package.stream} == {None}
+        assert set(type(package.stream[0]).__slots__) == {"id", "role", "text", "at"}
 
 
 def test_published_histories_are_used_as_they_are(write):
@@ -410,3 +414,60 @@ def test_the_published_oracle_file_gives_the_papers_470_questions(shared):
     for package in compile_threads(release, chosen.questions[:20], target=115_000, seed=0):
         assert 105_000 < package.stats["tokens"] <= 115_000
         assert package.questions[0].evidence
+
+
+def test_with_dates_turns_have_the_times_of_their_sessions(write, tmp_path):
+    path = write(oracle_form())
+    plain = open_threads(f"longmemeval:file={path},target=200")
+    assert all(turn.at is None for package in plain for turn in package.stream)
+    dated = open_threads(f"longmemeval:file={path},target=200,dates=true")
+    for before, package in zip(plain, dated, strict=True):
+        (query,) = package.questions
+        assert query.at == datetime(2023, 6, 1, 10, tzinfo=UTC).timestamp()
+        times = [turn.at for turn in package.stream]
+        assert times == sorted(times), "a compiled history is told in order"
+        assert times[-1] <= query.at
+        days = {block.source: {times[turn] for turn in block.turns} for block in package.truth}
+        assert days == {
+            f"{query.id}-{n}": {datetime(2023, 5, 20 - n, 10, tzinfo=UTC).timestamp()}
+            for n in range(2)
+        }
+        bare = [(turn.id, turn.role, turn.text) for turn in package.stream]
+        assert bare == [(turn.id, turn.role, turn.text) for turn in before.stream]
+        assert package.sha256 != before.sha256
+    write_packages(dated, tmp_path / "dated")
+    assert load_packages(tmp_path / "dated") == sorted(dated, key=lambda one: one.name)
+    write_packages(plain, tmp_path / "plain")
+    assert b'"at"' not in (tmp_path / "plain" / "q0" / "stream.jsonl").read_bytes()
+
+
+def test_dates_that_cannot_be_read_are_refused(write):
+    for wrong, message in (
+        ({"question_date": None}, "question q0 has no question_date; use dates=false"),
+        ({"question_date": "June 2023"}, "'June 2023' is not a date such as"),
+    ):
+        path = write([{**question(f"q{n}"), **wrong} for n in range(6)])
+        with pytest.raises(DataError, match=message):
+            open_threads(f"longmemeval:file={path},target=200,dates=true")
+
+
+def test_a_system_is_told_when_turns_were_said_and_when_it_is_asked(tmp_path):
+    """The engine prefers the time that a dated question is about; without dates it cannot."""
+    days = [86_400.0 * n for n in range(12)]
+    stream = tuple(
+        StreamTurn(id=n, role="user", text="the gpu rule holds", at=at) for n, at in enumerate(days)
+    )
+    asked = Question(
+        id="q", question="the gpu rule, 3 days ago", evidence=(8,), grader="exact", at=days[11]
+    )
+    package = Package(name="p", stream=stream, questions=(asked,), truth=(), noise=(), settings={})
+    write_packages([package], tmp_path / "p")
+    (package,) = load_packages(tmp_path / "p")
+    assert package.questions == (asked,)
+    assert package.stream == stream
+    tools = Tools(embedder=WordEmbedder())
+    system = open_system("tsim:budget=12", tools)
+    system.ingest(package.stream)
+    found = system.retrieve(Asked(id="q", question=asked.question, at=asked.at))
+    assert found.shown == {8}
+    system.close()

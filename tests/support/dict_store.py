@@ -16,6 +16,7 @@ from tsim.state import (
     ClusterRow,
     Counters,
     EpisodeRow,
+    PassageRow,
     SpanRow,
     ThreadState,
     TurnRow,
@@ -34,6 +35,7 @@ class KeptThread:
     episodes: Mapping[int, EpisodeRow] = field(default_factory=dict)
     clusters: Mapping[int, ClusterRow] = field(default_factory=dict)
     spans: Mapping[tuple[int, int], SpanRow] = field(default_factory=dict)
+    passages: Mapping[tuple[int, int], PassageRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,11 @@ class Kept:
         now = self.clock + 1
         nothing = KeptThread(version=now, epoch=now, counters=counters)
         before = self.threads.get(name, nothing)
+        kept = (row.turn for key, row in before.turns.items() if key not in changes.removed_turns)
+        called = [t.external_id for t in (*kept, *(row.turn for row in changes.turns))]
+        named = [name for name in called if name is not None]
+        if len({*named}) < len(named):
+            raise StoreError(f"thread {name!r} would have two turns with the same external id")
         after = KeptThread(
             version=now,
             epoch=now if changes.removes else before.epoch,
@@ -66,6 +73,11 @@ class Kept:
                 before.spans,
                 {(row.first, row.last): row for row in changes.spans},
                 changes.removed_spans,
+            ),
+            passages=_merged(
+                before.passages,
+                {(row.turn, row.start): row for row in changes.passages},
+                [key for key in before.passages if key[0] in changes.removed_turns],
             ),
         )
         return replace(
@@ -121,6 +133,7 @@ class DictReader:
             clusters=list(found.clusters.values()),
             open_turns=self.open_turns(thread),
             spans=[row for row in found.spans.values() if row.last >= oldest and turn != MAX_ID],
+            passages=[row for row in found.passages.values() if row.turn >= turn],
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
@@ -133,6 +146,10 @@ class DictReader:
     def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
         wanted = {*ids}
         return [turn for _, turn in self.all_turns(thread) if turn.id in wanted]
+
+    def turns_called(self, thread: str, external_ids: Sequence[str]) -> dict[str, Turn]:
+        wanted = {*external_ids}
+        return {t.external_id: t for _, t in self.all_turns(thread) if t.external_id in wanted}
 
     def open_turns(self, thread: str) -> list[Turn]:
         found = self._kept.threads.get(thread)

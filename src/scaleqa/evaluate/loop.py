@@ -313,7 +313,7 @@ def _exchange(package: Package, question: Question, row: Row) -> Exchange:
     text = f"{said}. {rationale}".strip() if rationale else said
     return Exchange(
         turns=(
-            StreamTurn(id=first, role="user", text=asked),
-            StreamTurn(id=first + 1, role="model", text=text),
+            StreamTurn(id=first, role="user", text=asked, at=question.at),
+            StreamTurn(id=first + 1, role="model", text=text, at=question.at),
         )
     )

@@ -24,11 +24,19 @@ LETTER = "letter"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTurn:
-    """A turn of the thread: everything that a system sees."""
+    """A turn of the thread: everything that a system sees.
+
+    Attributes:
+        id: Its place in the thread.
+        role: The speaker.
+        text: What was said.
+        at: When it was said, in seconds since the epoch, if the data set has times.
+    """
 
     id: int
     role: str
     text: str
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +50,7 @@ class Question:
         options: The options by letter; None if the answer is free text.
         answer: The correct answer: a letter if there are options, otherwise a text.
         grader: The judge that grades replies; see `scaleqa.judges`.
+        at: When it is asked, in seconds since the epoch, if the data set has times.
         domain: The domain, or the data set's own type of question.
         split: The split of the data set.
         stress: Labels for what makes the question hard, the primary one first.
@@ -58,6 +67,7 @@ class Question:
     stress: tuple[str, ...] = ()
     reasoning: str | None = None
     grader: str = LETTER
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +106,10 @@ class Package:
     @property
     def sha256(self) -> str:
         """A hash of the thread and the questions."""
-        said = [[turn.role, turn.text] for turn in self.stream]
+        said = [
+            [turn.role, turn.text] if turn.at is None else [turn.role, turn.text, turn.at]
+            for turn in self.stream
+        ]
         asked = [_described(question) for question in self.questions]
         return hashlib.sha256(json.dumps([said, asked]).encode()).hexdigest()
 
@@ -141,7 +154,7 @@ def _write_all(packages: Sequence[Package], out: Path) -> None:
         directory = out / package.name
         directory.mkdir(parents=True)
         files = {
-            STREAM: _lines(asdict(turn) for turn in package.stream),
+            STREAM: _lines(_said(turn) for turn in package.stream),
             QUERIES: _lines(_described(question) for question in package.questions),
             TRUTH: _lines(asdict(block) for block in package.truth),
             NOISE: _lines(asdict(block) for block in package.noise),
@@ -201,6 +214,11 @@ def _read(
         noise=_blocks(contents[NOISE]),
         settings=settings,
     )
+
+
+def _said(turn: StreamTurn) -> dict[str, Any]:
+    """Returns the fields of a turn; a time that is not known is omitted."""
+    return {name: value for name, value in asdict(turn).items() if value is not None}
 
 
 def _described(question: Question) -> dict[str, Any]:

@@ -23,11 +23,13 @@ class Asked:
         id: The id of the question.
         question: The text of the question.
         options: The options by letter; None for a question without options.
+        at: When it is asked, in seconds since the epoch; None if the thread has no times.
     """
 
     id: str
     question: str
     options: Mapping[str, str] | None = None
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

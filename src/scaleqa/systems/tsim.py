@@ -93,7 +93,10 @@ class Tsim:
         self._preset = preset
         self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
         self._memory = Memory.open(
-            self._directory / "memory.db", model=tools.embedder, preset=self._preset
+            self._directory / "memory.db",
+            model=tools.embedder,
+            preset=self._preset,
+            tokens="words",
         )
         self._thread = self._memory.thread("thread")
         self._k = k or None
@@ -103,11 +106,11 @@ class Tsim:
     def ingest(self, turns: Sequence[StreamTurn]) -> None:
         """Adds turns."""
         self._words += sum(len(turn.text.split()) for turn in turns)
-        self._thread.add_many(NewTurn(role=turn.role, text=turn.text) for turn in turns)
+        self._thread.add_many(NewTurn(role=turn.role, text=turn.text, at=turn.at) for turn in turns)
 
     def retrieve(self, asked: Asked) -> Retrieved:
         """Finds episodes."""
-        hits = self._thread.search(asked.question, k=self._k, budget=self._budget)
+        hits = self._thread.search(asked.question, k=self._k, budget=self._budget, now=asked.at)
         return Retrieved(
             units=tuple(
                 Unit(
@@ -136,7 +139,7 @@ class Tsim:
         derived = report.episodes + report.clusters if self._preset.settings.summarises else 0
         copies = 2 if self._preset.settings.summarises else 1
         return Accounting(
-            vectors=report.turns + report.spans + derived,
+            vectors=report.turns + report.passages + report.spans + derived,
             indexed_words=copies * self._words,
         )
 

@@ -1,11 +1,14 @@
 """Options shared by several commands."""
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tsim.errors import InputError
+from tsim.times import before
 
 MemoryPath = Annotated[
     Path, typer.Option("--memory", "-m", help="The memory file.", envvar="TSIM_MEMORY")
@@ -18,6 +21,62 @@ PresetName = Annotated[
     str | None,
     typer.Option(help="Preset to use.", show_default="the preset of the file; late for a new file"),
 ]
+# When and by whom something was said, and when it is asked for: arguments of `Thread.search`.
+Since = Annotated[
+    str | None,
+    typer.Option(
+        help="Only turns from this time on: an ISO date or time (UTC unless it says otherwise), or "
+        "30min, 12h, 7d, 2w for so long ago. Turns without a time are left out."
+    ),
+]
+Until = Annotated[
+    str | None, typer.Option(help="Only turns before this time, written as for --since.")
+]
+Roles = Annotated[
+    list[str] | None,
+    typer.Option("--role", help="Only turns of this speaker; repeat it for several."),
+]
+Now = Annotated[
+    str | None,
+    typer.Option(
+        help='When the query is asked, for "yesterday" and the like; written as for --since.',
+        show_default="the time of the latest turn",
+    ),
+]
+Noted = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--meta",
+        metavar="NAME=VALUE",
+        help="Only turns with this meta; repeat it for several. The value is JSON if it can be "
+        "(3, true, null), otherwise text.",
+    ),
+]
+
+
+def narrowed(
+    since: str | None,
+    until: str | None,
+    roles: list[str] | None,
+    meta: list[str] | None,
+    now: str | None,
+) -> dict[str, Any]:
+    """Returns the options of a command as arguments of `Thread.search`."""
+    clock = datetime.now(UTC)
+    times = {"since": since, "until": until, "now": now}
+    given = {name: before(text, clock) for name, text in times.items() if text is not None}
+    noted = dict(map(_note, meta)) if meta else None
+    return {**given, "roles": roles or None, "meta": noted}
+
+
+def _note(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"--meta {text!r:.80} has no name or no value; expected NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def must_exist(memory: Path) -> None:

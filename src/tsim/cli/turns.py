@@ -1,6 +1,5 @@
 """`tsim add | search | context | episodes | forget`: commands on the turns of a thread."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,25 +9,39 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tsim.assemble import line
+from tsim.cli.logfile import INCOMPLETE, Ids, LogFormat, Strict, described, read, tell
 from tsim.cli.options import (
     MEMORY,
     PRESET,
     THREAD,
     MemoryPath,
     Model,
+    Noted,
+    Now,
     PresetName,
+    Roles,
+    Since,
     ThreadName,
+    Until,
     must_exist,
+    narrowed,
 )
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.errors import InputError
 from tsim.memory import Memory
 from tsim.thread import CONTEXT_BUDGET
-from tsim.turnfile import read_turns
 from tsim.types import Hit
 
 Query = Annotated[str, typer.Argument(help="A question or request in plain language.")]
 Budget = Annotated[int | None, typer.Option(help="Maximum number of tokens to return.")]
+Tokens = Annotated[
+    str,
+    typer.Option(
+        help="What counts the tokens: estimate, words (1.3 a word), tiktoken:NAME, or the path of "
+        "a Hugging Face tokenizer.json."
+    ),
+]
 MinRelevance = Annotated[
     float | None,
     typer.Option(
@@ -41,32 +54,38 @@ MinRelevance = Annotated[
 def add(
     file: Annotated[
         Path | None,
-        typer.Argument(help="JSON lines with role and text. Reads stdin if omitted or -."),
+        typer.Argument(help="A log of messages, plain or gzipped. Reads stdin if omitted or -."),
     ] = None,
+    format: LogFormat = None,
+    strict: Strict = False,
+    ids: Ids = True,
     memory: MemoryPath = MEMORY,
     thread: ThreadName = THREAD,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Add turns to a thread. If any line is invalid, nothing is added.
+    """Add the turns of a log to a thread.
+
+    Messages that cannot be read are named and left out (exit code 3); with --strict nothing is
+    added then.
 
     Example: tsim add chat.jsonl --thread alice
     """
-    if file is None or str(file) == "-":
-        turns = read_turns(sys.stdin.buffer, "stdin")
-    else:
-        if not file.is_file():
-            raise InputError(f"{file} does not exist or is not a file")
-        with file.open("rb") as lines:
-            turns = read_turns(lines, str(file))
+    source = "stdin" if file is None or str(file) == "-" else str(file)
+    log = read(file, source, format=format, strict=strict, ids=ids)
     with Memory.open(memory, model=model, preset=preset) as opened, progress_bar("turns") as report:
-        receipts = opened.thread(thread).add_many(turns, progress=report)
+        receipts = opened.thread(thread).add_many(log.turns, progress=report)
     if as_json:
-        print_json([asdict(receipt) for receipt in receipts])
+        print_json({"receipts": [asdict(receipt) for receipt in receipts], **described(log)})
     else:
-        episodes = len({receipt.episode for receipt in receipts})
-        print(f"added {len(receipts)} turns in {episodes} episodes to {thread} in {memory}")
+        new = [receipt for receipt in receipts if not receipt.known]
+        episodes = len({receipt.episode for receipt in new})
+        known = f"; {len(receipts) - len(new)} were there already" if new != receipts else ""
+        print(f"added {len(new)} turns in {episodes} episodes to {thread} in {memory}{known}")
+        tell(log, source)
+    if log.problems:
+        raise typer.Exit(INCOMPLETE)
 
 
 def search(
@@ -77,7 +96,13 @@ def search(
         int | None, typer.Option("--k", "-k", help="Maximum number of episodes to return.")
     ] = None,
     budget: Budget = None,
+    tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
+    roles: Roles = None,
+    meta: Noted = None,
+    now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -87,8 +112,14 @@ def search(
     Example: tsim search "which model for the new project?" --thread alice --min-relevance 0.2
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
-        hits = opened.thread(thread).search(query, k=k, budget=budget, min_relevance=min_relevance)
+    with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
+        hits = opened.thread(thread).search(
+            query,
+            k=k,
+            budget=budget,
+            min_relevance=min_relevance,
+            **narrowed(since, until, roles, meta, now),
+        )
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
@@ -104,18 +135,29 @@ def context(
     budget: Annotated[
         int, typer.Option(help="Maximum number of tokens to return.")
     ] = CONTEXT_BUDGET,
+    tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
+    roles: Roles = None,
+    meta: Noted = None,
+    now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
     """Print the turns relevant to a query as text for a prompt.
 
-    Example: tsim context "which model for the new project?" --budget 600
+    Example: tsim context "which model for the new project?" --budget 600 --since 7d --role user
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
-        text = opened.thread(thread).context(query, budget=budget, min_relevance=min_relevance)
+    with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
+        text = opened.thread(thread).context(
+            query,
+            budget=budget,
+            min_relevance=min_relevance,
+            **narrowed(since, until, roles, meta, now),
+        )
     if as_json:
         print_json({"context": text})
     else:
@@ -191,7 +233,7 @@ def _table(hits: list[Hit]) -> Table:
     # The score of methods with a relevance is the relevance.
     table = Table("score" if hits[0].relevance is None else "relevance", "why", "turns")
     for hit in hits:
-        text = "\n".join(_short(f"{turn.id} {turn.role}: {turn.text}") for turn in hit.turns)
+        text = "\n".join(_short(f"{turn.id} {line(turn)}") for turn in hit.turns)
         score = f"{hit.score:.2f}" if hit.relevance is None else f"{hit.relevance:.0%}"
         table.add_row(score, str(hit.why), Text(text))
     return table

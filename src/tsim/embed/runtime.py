@@ -11,15 +11,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnxruntime
 from tokenizers import Tokenizer
 
-from tsim import environment
+from tsim import private
 from tsim.embed.bert import OPSET
-from tsim.embed.packed import PACKED_FILE, packed_tokenizer
+from tsim.embed.models import PACKED_FILE
+from tsim.embed.packed import packed_tokenizer
 from tsim.errors import ModelError
 
-environment.disable_telemetry()
-import onnxruntime  # noqa: E402 - it reads the environment when it is imported
+# If a program imported ONNX Runtime before tsim, reporting has begun; at least our sessions are
+# left out of it.
+onnxruntime.disable_telemetry_events()
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
@@ -95,7 +98,7 @@ def kept_graph(graphs: Path, identity: str, build: Callable[[], onnx.ModelProto]
     target = graphs / f"{key}-opset{OPSET}.onnx"
     if not target.is_file():
         model = build()
-        graphs.mkdir(parents=True, exist_ok=True)
+        private.make_directory(graphs)
         with tempfile.NamedTemporaryFile(dir=graphs, suffix=".part", delete=False) as part:
             part.write(model.SerializeToString())
         onnx.checker.check_model(part.name)

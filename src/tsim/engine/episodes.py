@@ -7,15 +7,18 @@ raw turns; its summary and clusters are created when it closes.
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tsim.assemble import WindowSettings, window
+from tsim.engine.attributes import Attributes
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.errors import InputError
+from tsim.filter import Filter
 from tsim.index import DenseIndex
 from tsim.rank import ClusterHit, RankSettings, Seed, ViewHit, rank
 from tsim.segment import Arrival, DriftRule, Segmenter
@@ -55,6 +58,11 @@ class EpisodeSettings:
         """Whether episodes get a summary when they close."""
         return True
 
+    @property
+    def divides(self) -> bool:
+        """Whether long turns are divided into passages."""
+        return False
+
     def engine(self, dimension: int, state: ThreadState) -> "EpisodeEngine":
         """Opens a thread."""
         return EpisodeEngine(self, dimension, state)
@@ -72,12 +80,13 @@ class EpisodeEngine(Numbered):
         super().__init__()
         self.settings = settings
         self._raw = DenseIndex(dimension, state.turn_vectors)
+        self._attributes = Attributes()  # read when a search first has a filter
         self._closed: list[int] = []  # ascending; in the order of the summary rows
         self._summary_place: dict[int, int] = {}
         self._summaries = DenseIndex(dimension)
         self._clusters = Clusters(settings.clusters, dimension, self._summary_vector)
         self._companions_of: dict[
-            int, tuple[tuple[tuple[int, int], ...], tuple[tuple[int, float], ...]]
+            tuple[int, Filter], tuple[tuple[tuple[int, int], ...], tuple[tuple[int, float], ...]]
         ] = {}
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
 
@@ -110,7 +119,12 @@ class EpisodeEngine(Numbered):
         )
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
+        self,
+        turns: Sequence[NewTurn],
+        vectors: Vectors,
+        host: Host,
+        *,
+        starts: Sequence[tuple[int, ...]] | None = None,
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns, and summarises and clusters the episodes that they close."""
         rows: list[TurnRow] = []
@@ -118,7 +132,7 @@ class EpisodeEngine(Numbered):
         finished: dict[int, list[Turn]] = {}
         for new, vector in zip(turns, vectors, strict=True):
             closed = self._advance(new, vector, finished)
-            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            turn = new.numbered(self._counters.turn)
             episode = self._counters.episode - 1
             self._counters = replace(self._counters, turn=turn.id + 1)
             self._open.append(turn)
@@ -143,8 +157,7 @@ class EpisodeEngine(Numbered):
     def search(self, query: Query, host: Host) -> list[Found]:
         """Ranks episodes by the evidence from the three views."""
         settings, vector = self.settings.rank, host.embed_query(query.text)
-        similar = self._raw.scores(vector)
-        summary = self._summaries.scores(vector)
+        similar, summary = self._scores(query, vector, host)
         ranked = rank(
             settings,
             settings.k_final if query.count is None else query.count,
@@ -156,12 +169,11 @@ class EpisodeEngine(Numbered):
                 ViewHit(id=self._closed[p], episode=self._closed[p], similarity=s)
                 for p, s in _top(summary, settings.k_summary)
             ],
-            clusters=[
-                ClusterHit(id=cluster, similarity=s, episodes=self._expand(cluster, summary))
-                for cluster, s in self._clusters.search(vector, settings.k_cluster)
+            clusters=self._cluster_hits(query, vector, summary),
+            relatives=lambda seeds: self._relatives(seeds, summary, query.only),
+            neighbours=lambda episode, steps: [
+                near for near in self._neighbours(episode, steps) if self._allowed(near, similar)
             ],
-            relatives=lambda seeds: self._relatives(seeds, summary),
-            neighbours=self._neighbours,
         )
         return [
             Found(
@@ -172,6 +184,28 @@ class EpisodeEngine(Numbered):
             )
             for one in ranked
         ]
+
+    def _scores(self, query: Query, vector: Vector, host: Host) -> tuple[Vector, Vector]:
+        """Returns the cosine of every turn and summary; minus infinity if not to be returned."""
+        similar = self._raw.scores(vector)
+        summary = self._summaries.scores(vector)
+        if query.only:
+            if len(self._attributes) < len(self._turn_ids):
+                for turn in host.since(self._turn_ids[len(self._attributes)]):
+                    self._attributes.append(turn)
+            passed = self._attributes.eligible(query.only)
+            episodes = np.array(self._turn_episodes)[passed]
+            similar[~passed] = -np.inf
+            summary[~np.isin(np.array(self._closed), episodes)] = -np.inf
+        return similar, summary
+
+    def _cluster_hits(self, query: Query, vector: Vector, summary: Vector) -> list[ClusterHit]:
+        """Returns the best clusters that have episodes to return."""
+        most = self.settings.rank.k_cluster
+        near = self._clusters.search(vector, len(self._clusters.ids) if query.only else most)
+        expanded = ((cluster, s, self._expand(cluster, summary)) for cluster, s in near)
+        hits = (ClusterHit(id=c, similarity=s, episodes=found) for c, s, found in expanded if found)
+        return list(islice(hits, most))
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking."""
@@ -284,37 +318,42 @@ class EpisodeEngine(Numbered):
         top = _top(near, self.settings.rank.cluster_episodes)
         return tuple(int(members[place]) for place, _ in top)
 
-    def _relatives(self, seeds: Sequence[int], summary: Vector) -> list[Seed]:
+    def _relatives(self, seeds: Sequence[int], summary: Vector, only: Filter) -> list[Seed]:
         """Returns each seed's similarity with the query and its closest companions."""
         return [
             Seed(
                 episode=seed,
                 similarity=float(summary[self._summary_place[seed]]),
-                related=self._companions(seed),
+                related=self._companions(seed, summary, only),
             )
             for seed in seeds
             if seed in self._summary_place
         ]
 
-    def _companions(self, seed: int) -> tuple[tuple[int, float], ...]:
+    def _companions(
+        self, seed: int, summary: Vector, only: Filter
+    ) -> tuple[tuple[int, float], ...]:
         """Returns the episodes closest to a closed episode in its clusters.
 
-        They do not depend on the query, so they are cached until one of the clusters grows.
+        Except for the filter they do not depend on the query, so they are cached until one of the
+        clusters grows.
         """
         groups = [(c, self._clusters.members(c)) for c in self._clusters.of(seed)]
         stamp = tuple((cluster, len(members)) for cluster, members in groups)
-        known = self._companions_of.get(seed)
+        known = self._companions_of.get((seed, only))
         if known is not None and known[0] == stamp:
             return known[1]
         pool = self.settings.rank.seed_pool
         kin = np.unique(np.concatenate([members[-pool:] for _, members in groups]))
         kin = kin[kin != seed]
-        near = np.vecdot(self._summaries.take(self._places(kin)), self._summary_vector(seed))
+        places = self._places(kin)
+        near = np.vecdot(self._summaries.take(places), self._summary_vector(seed))
+        near[summary[places] == -np.inf] = -np.inf
         top = _top(near, self.settings.rank.seed_relatives)
         found = tuple((int(kin[place]), similarity) for place, similarity in top)
         if len(self._companions_of) >= COMPANIONS_KEPT:
             self._companions_of.clear()
-        self._companions_of[seed] = (stamp, found)
+        self._companions_of[seed, only] = (stamp, found)
         return found
 
     def _places(self, episodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -331,9 +370,13 @@ class EpisodeEngine(Numbered):
         return [episodes[p] for p in near if 0 <= p < len(episodes)]
 
     def _shown(self, episode: int, similar: Vector) -> tuple[int, ...]:
-        first, stop = self._bounds(episode)
-        low, high = window(self.settings.window, [float(s) for s in similar[first:stop]])
-        return tuple(self._turn_ids[first + low : first + high])
+        places = self._allowed(episode, similar)
+        low, high = window(self.settings.window, [float(similar[place]) for place in places])
+        return tuple(self._turn_ids[place] for place in places[low:high])
+
+    def _allowed(self, episode: int, similar: Vector) -> list[int]:
+        """Returns the places of an episode's turns that may be returned."""
+        return [place for place in range(*self._bounds(episode)) if similar[place] > -np.inf]
 
     def _turns_of(self, episode: int) -> list[int]:
         first, stop = self._bounds(episode)
@@ -355,4 +398,6 @@ def _arrival(turn: NewTurn | Turn, vector: Vector) -> Arrival:
 
 
 def _top(scores: Vector, count: int) -> list[tuple[int, float]]:
-    return [(place, float(scores[place])) for place in best(scores, count)]
+    """Returns the highest scores with their places; minus infinity is no score."""
+    found = ((place, float(scores[place])) for place in best(scores, count))
+    return [(place, score) for place, score in found if score > -np.inf]

@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass
-from typing import Any, ClassVar, Protocol
+from datetime import datetime
+from typing import Any, ClassVar, Protocol, TypeAlias
 
+from tsim.filter import ALL, Filter
 from tsim.state import Changes, Counters, ThreadState
+from tsim.tokens import ESTIMATE, Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, SpanWhy, Turn, Why
 from tsim.vectors import Vector, Vectors
+
+# The ranges of characters of a turn that are shown; None for all of it.
+Shown: TypeAlias = tuple[tuple[int, int], ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +42,19 @@ class Query:
         text: The text of the query.
         count: Maximum number of spans to return; None for the method's default.
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
+        measure: What the budget is measured by.
         least: Minimum relevance of a span; None for the method's default.
+        only: Which turns may be returned; others are no candidates.
+        now: When it is asked, with a time zone; None for the time of the latest turn.
     """
 
     text: str
     count: int | None = None
     budget: int | None = None
+    measure: Measure = ESTIMATE
     least: float | None = None
+    only: Filter = ALL
+    now: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +64,8 @@ class Found:
     Attributes:
         episode: Its episode.
         turns: The ids of its turns, in order.
+        shown: The ranges of characters to show of each turn, or None for all of it; empty if all
+            turns are shown as a whole.
         score: The score it is ranked by.
         why: The reasons for it.
         relevance: The probability that it holds what was asked; None if the method has none.
@@ -62,6 +76,7 @@ class Found:
     score: float
     why: Why | SpanWhy
     relevance: float | None = None
+    shown: tuple[Shown, ...] = ()
 
 
 class Engine(Protocol):
@@ -86,13 +101,30 @@ class Engine(Protocol):
         ...
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
+        self,
+        turns: Sequence[NewTurn],
+        vectors: Vectors,
+        host: Host,
+        *,
+        starts: Sequence[tuple[int, ...]] | None = None,
     ) -> tuple[Changes, list[Receipt]]:
-        """Adds turns."""
+        """Adds turns.
+
+        Args:
+            turns: The turns.
+            vectors: The vectors of their passages, in order.
+            host: The functions that may be called.
+            starts: The characters at which the passages of each turn begin, the first at 0. By
+                default, and for methods that do not divide, each turn is one passage.
+        """
         ...
 
     def skip_to(self, turn: int) -> None:
         """Skips turn ids: the next turn gets this id."""
+        ...
+
+    def receipt(self, turn: int) -> Receipt:
+        """Returns the receipt of a stored turn again."""
         ...
 
     def search(self, query: Query, host: Host) -> list[Found]:
@@ -136,6 +168,11 @@ class Settings(Protocol):
     @property
     def summarises(self) -> bool:
         """Whether episodes get a summary when they close."""
+        ...
+
+    @property
+    def divides(self) -> bool:
+        """Whether turns that are longer than the embedder reads are divided into passages."""
         ...
 
     def engine(self, dimension: int, state: ThreadState) -> Engine:

@@ -34,6 +34,8 @@ class Reader(Protocol):
     def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
         """Reads what was added to a thread within the same epoch.
 
+        Passages are those of the turns that are read.
+
         Spans may be added after the turns they end with. Those whose last turn is the second-last
         stored turn before `turn`, or a later one, are returned, including some that the caller
         already has. With `turn=MAX_ID` no spans are returned.
@@ -51,6 +53,10 @@ class Reader(Protocol):
 
     def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
         """Reads the given turns in order of their ids; unknown ids are skipped."""
+        ...
+
+    def turns_called(self, thread: str, external_ids: Sequence[str]) -> dict[str, Turn]:
+        """Reads the turns with the given external ids; ids that no turn has are left out."""
         ...
 
     def open_turns(self, thread: str) -> list[Turn]:
@@ -107,6 +113,8 @@ class Store(Reader, Protocol):
         Raises:
             InputError: The store cannot represent one of the texts.
             MismatchError: The settings of the memory differ, because it has been rebuilt.
+            StoreError: Two turns of the thread would have the same external id, which callers
+                prevent; nothing was written.
         """
         ...
 

@@ -9,14 +9,25 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from tsim.errors import InputError, MismatchError
+from tsim.errors import InputError, MismatchError, StoreError
 from tsim.state import MAX_ID, Changes, Counters, EpisodeRow, TurnRow
 from tsim.store import Store
-from tsim.testing.samples import COUNTERS, FIRST, LATER, REMOVAL, SECOND, span, turn, vector
+from tsim.testing.samples import (
+    COUNTERS,
+    FIRST,
+    LATER,
+    REMOVAL,
+    SECOND,
+    passage,
+    span,
+    turn,
+    vector,
+)
 from tsim.types import Turn
 
 
@@ -25,13 +36,16 @@ class StoreConformance:
 
     **Durability.** Committed data is read back bit for bit after closing and reopening the store:
     texts in any script, times, vectors, sums (`test_what_is_written_…`, `test_long_texts_…`,
-    `test_the_highest_ids_…`, `test_spans_are_read_back_…`). Characters that only some
-    stores support, such as NUL, are not tested; a store that cannot represent a text raises
+    `test_the_highest_ids_…`, `test_spans_are_read_back_…`, `test_passages_…`). Characters that only
+    some stores support, such as NUL, are not tested; a store that cannot represent a text raises
     `InputError` and writes nothing.
 
     **Read your writes.** A read sees everything committed before it, through the same instance or
     another one (`test_a_read_sees_…`). Reading unknown threads, episodes or turns returns nothing
     and creates nothing (`test_an_unknown_thread_…`, `test_many_ids_…`).
+
+    **External ids.** A turn is found by its external id, which no other turn of its thread has
+    until it is removed (`test_turns_are_found_by_…`, `test_an_external_id_…`).
 
     **Versions and epochs.** A thread's version changes with every write and is never reused; of
     two writers that saw the same version, one succeeds. The epoch changes when something is
@@ -69,6 +83,7 @@ class StoreConformance:
                 assert (state.version, state.epoch) == (0, 0)
                 assert (state.turn_ids, state.episodes, state.clusters) == ([], [], [])
                 assert state.spans == []
+                assert state.passages == []
                 assert state.counters == Counters()
             assert store.turns("a", [0]) == store.open_turns("a") == []
             assert [*store.all_turns("a")] == []
@@ -110,6 +125,27 @@ class StoreConformance:
             expected = [span(*key).vector for key in keys]
             np.testing.assert_array_equal([s.vector for s in spans], expected)
             assert {s.vector.dtype for s in spans} == {np.dtype(np.float32)}
+
+    def test_passages_are_read_back_exactly_and_follow_their_turns(self, tmp_path: Path) -> None:
+        """They are ordered by turn and start, read with their turns and removed with them."""
+        with closing(self.open_store(tmp_path)) as store:
+            _, second = _both(store)
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+        with closing(self.open_store(tmp_path)) as store:
+            keys = [(1, 4), (1, 7), (2, 3), (4, 5)]
+            for first in range(6):
+                found = store.load_since("a", turn=first, episode=0).passages
+                expected = [key for key in keys if key[0] >= first]
+                assert [(p.turn, p.start) for p in found] == expected
+                for one in found:
+                    np.testing.assert_array_equal(one.vector, passage(one.turn, one.start).vector)
+                    assert one.vector.dtype == np.float32
+            assert store.commit("a", REMOVAL, LATER, expected=second[0], settings={})
+            assert [(p.turn, p.start) for p in store.load("a").passages] == keys[2:]
+            assert len(store.load("b").passages) == 3
+            store.remove("b")
+            assert store.commit("b", Changes(), Counters(), expected=0, settings={})
+            assert store.load("b").passages == []
 
     def test_long_texts_and_missing_times_are_kept(self, tmp_path: Path) -> None:
         """A turn may be as long as a document, and its time may be unknown."""
@@ -172,6 +208,41 @@ class StoreConformance:
             for store in (one, two):
                 assert store.version("a") == second
                 assert [turn.id for turn in store.open_turns("a")] == [4]
+
+    def test_turns_are_found_by_their_external_ids(self, tmp_path: Path) -> None:
+        """In their own thread, any number at once; unknown ids are left out."""
+        count = 1300
+        changes = Changes(
+            turns=tuple(turn(n) for n in range(count)),
+            episodes=(EpisodeRow(id=0, vector=None),),
+        )
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.turns_called("a", ["é/1"]) == {}
+            assert store.commit("a", changes, Counters(turn=count), expected=0, settings={})
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+            found = store.turns_called("a", ["nobody", *(f"é/{n}" for n in range(count))])
+            assert found == {f"é/{n}": turn(n).turn for n in range(1, count, 2)}
+            assert store.turns_called("b", ["é/1", "é/3"]) == {"é/1": turn(1).turn}
+            assert store.turns_called("b", []) == {}
+
+    def test_an_external_id_belongs_to_one_turn(self, tmp_path: Path) -> None:
+        """A write that would give it to another is refused as a whole, until it is removed."""
+        again = replace(turn(5).turn, external_id="é/1")
+        changes = Changes(turns=(turn(3), TurnRow(turn=again, episode=1, vector=vector(5))))
+        with closing(self.open_store(tmp_path)) as store:
+            version = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert version
+            with _refused(StoreError):
+                store.commit("a", changes, Counters(turn=6), expected=version[0], settings={})
+            assert store.version("a") == version
+            assert store.load("a").turn_ids == [0, 1, 2]
+            assert store.turns_called("a", ["é/3"]) == {}
+            removal = Changes(removed_turns=(1,))
+            version = store.commit("a", removal, COUNTERS, expected=version[0], settings={})
+            assert version
+            assert store.turns_called("a", ["é/1"]) == {}
+            assert store.commit("a", changes, Counters(turn=6), expected=version[0], settings={})
+            assert store.turns_called("a", ["é/1"]) == {"é/1": again}
 
     def test_only_the_expected_version_can_be_followed(self, tmp_path: Path) -> None:
         """Of two writers that saw the same state, the second writes nothing."""
@@ -347,6 +418,7 @@ class StoreConformance:
             assert new[0] != old[0]
             assert new[1] != old[1]
             assert [len(store.load(name).spans) for name in ("a", "c")] == [3, 3]
+            assert [len(store.load(name).passages) for name in ("a", "c")] == [3, 3]
 
     def test_a_snapshot_does_not_see_what_others_write(self, tmp_path: Path) -> None:
         """A slow reader sees one state."""

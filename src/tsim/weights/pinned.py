@@ -2,12 +2,19 @@
 
 import difflib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from tsim.errors import UnknownModelError, WeightsCorruptError
+
+# Called with the number of bytes done and the total.
+Progress = Callable[[int, int], None]
+
+
+def quiet(_done: int, _total: int) -> None:
+    """Ignores progress."""
 
 
 @dataclass(frozen=True, slots=True)

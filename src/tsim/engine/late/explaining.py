@@ -8,7 +8,7 @@ import numpy as np
 
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked, Resumed
-from tsim.engine.late.scoring import Scores, masses
+from tsim.engine.late.scoring import TIME_WEIGHT, Scores, masses
 from tsim.engine.protocol import Found
 from tsim.index import Postings
 from tsim.rank import BESIDE, Values
@@ -71,9 +71,16 @@ def explain(
             closes=index.confidence(last) if last < len(ids) else 1.0,
             evidence=(Evidence(term=Term.RAW, id=ids[top], similarity=similar, points=score),),
         )
-        turns = tuple(ids[place] for place in span)
+        turns, shown = index.passages.shown(span, ids)
         found.append(
-            Found(episode=episodes[top], turns=turns, score=score, why=why, relevance=score)
+            Found(
+                episode=episodes[top],
+                turns=turns,
+                shown=shown,
+                score=score,
+                why=why,
+                relevance=score,
+            )
         )
     return found
 
@@ -92,6 +99,8 @@ def _terms(scores: Scores, top: int) -> Weighted:
         names, weights, columns = RUN_FEATURES, settings.run, observed.runs
     added = zip(names, weights, columns, strict=True)
     points = [(name, weight * float(column[row])) for name, weight, column in added]
+    if observed.timely[top]:
+        points.append(("time", TIME_WEIGHT * float(observed.timely[top])))
     return tuple(sorted(points, key=lambda one: (-abs(one[1]), one[0])))
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from tsim.engine.late.index import ThreadIndex
+from tsim.engine.protocol import Query
 from tsim.rank import (
     MAX_EXTENT,
     Naming,
@@ -20,9 +22,12 @@ from tsim.rank import (
     relevance,
     term_weights,
 )
+from tsim.rank.when import Times, preference, stretches
 from tsim.vectors import Vector
 
 TINY = 1e-9
+# The first and last second that a datetime can have, roughly.
+YEARS = (-62_135_000_000, 253_402_000_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,6 +55,10 @@ class Asked:
 
     Attributes:
         vector: The embedding of the question.
+        eligible: Which turns may be returned. Others have no score: `own` and `relevant` are
+            minus infinity.
+        timely: How well the time of each turn suits the time that the question is about, from 0 to
+            1; 0 everywhere if it is about no time.
         naming: Whom the question names.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
@@ -64,6 +73,8 @@ class Asked:
     """
 
     vector: Vector
+    eligible: npt.NDArray[np.bool_]
+    timely: Times
     naming: Naming
     similar: Vector
     weights: dict[str, float]
@@ -78,13 +89,14 @@ class Asked:
 
 
 def ask(
-    settings: SpanSettings, index: ThreadIndex, question: str, embed: Callable[[str], Vector]
+    settings: SpanSettings, index: ThreadIndex, query: Query, embed: Callable[[str], Vector]
 ) -> Asked:
-    """Scores every turn of a thread, which must not be empty."""
+    """Scores every turn of a thread; at least one must be eligible."""
+    eligible = index.attributes.eligible(query.only)
     width = min(settings.window_turns, len(index))
     postings = index.postings
     speakers = index.speakers
-    naming = name(question, speakers.names(), speakers.called(), speakers.model)
+    naming = name(query.text, speakers.names(), speakers.called(), speakers.model)
     vector = embed(naming.text)
     similar = index.vectors.scores(vector)
     weights = term_weights(
@@ -99,11 +111,16 @@ def ask(
     own = similar + lexical * words
     near, covered = index.windows.scores(similar), postings.coverage(weights, width)
     relevant = relevance(settings, own, near + lexical * covered)
-    if relevant.max() <= 0:  # no turn is relevant; shift the scores to keep their order
-        relevant -= relevant.min()
+    if relevant[eligible].max() <= 0:  # no turn is relevant; shift the scores to keep their order
+        relevant -= relevant[eligible].min()
+    own[~eligible] = relevant[~eligible] = -np.inf
     top = max(float(relevant.max()), TINY)
+    passed = np.append(0, np.cumsum(eligible))
+    inside = passed[width:] > passed[:-width]  # windows with an eligible turn
     return Asked(
         vector=vector,
+        eligible=eligible,
+        timely=_timely(index.attributes.times, query),
         naming=naming,
         similar=similar,
         weights=weights,
@@ -111,10 +128,19 @@ def ask(
         own=own,
         relevant=relevant,
         best=top,
-        covered=float(covered.max()),
+        covered=float(covered[inside].max()),
         rarity=nats,
-        window_cosine=float(near.max()),
+        window_cosine=float(near[inside].max()),
     )
+
+
+def _timely(times: Times, query: Query) -> Times:
+    known = times[np.isfinite(times)]
+    if not len(known):
+        return np.zeros(len(times))
+    first, last = np.clip([known.min(), known.max()], *YEARS).tolist()
+    now = query.now or datetime.fromtimestamp(last, UTC)
+    return preference(stretches(query.text, now=now, first=first, last=last), times)
 
 
 def resume(
@@ -138,7 +164,8 @@ def resume(
     anchor = int(asked.relevant.argmax())
     episode = _episode(settings, span.conversation_reach, index, anchor)
     short = np.minimum(1, span.long_turn_words / index.lengths.astype(np.float32))
-    texts = zip(texts_at(episode), (float(short[place]) for place in episode), strict=True)
+    said = [place for place in episode if asked.eligible[place]]
+    texts = zip(texts_at(said), (float(short[place]) for place in said), strict=True)
     found = clues(settings, texts, index.postings, asked.weights.keys())
     mass = index.postings.coverage(found) * short
     mass[episode] = 0
@@ -146,7 +173,7 @@ def resume(
     reentry[episode] = 0
     raised = asked.best * reentry ** (1 / span.relevance_power)
     # Relevance may be negative: where there is no re-entry, 0 must not replace it.
-    again = (reentry > 0) & (raised > asked.relevant)
+    again = asked.eligible & (reentry > 0) & (raised > asked.relevant)
     return replace(
         asked,
         relevant=np.where(again, raised, asked.relevant),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tsim.engine.late.following import follow
 from tsim.engine.late.index import RunTable, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
+from tsim.engine.late.renewing import Renewal, renew, renewals
 from tsim.rank import Naming, SpanSettings, Values, spread
 from tsim.rank.fitted import (
     Asking,
@@ -41,6 +42,9 @@ MOST_EXCESS = 5.0
 # about themselves; less if they rarely do. Chosen on s1 as the most that costs hardly anything
 # there, where the evidence is never beside a turn that says the same.
 BESIDE_SHARE = 0.3
+# Log odds that are added to runs and turns of the time that a question is about.
+# Chosen on half of LongMemEval's temporal and knowledge-update questions.
+TIME_WEIGHT = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,16 +54,25 @@ class Observed:
     Attributes:
         asking: The question as a whole.
         table: The runs.
+        eligible: Which turns may be returned; only these are candidates.
         interleaved: Which turns are in interleaved stretches.
-        whole: Which runs lie outside interleaved stretches; only these are candidates.
+        held: How many turns of each run are eligible.
+        whole: Which runs have eligible turns and lie outside interleaved stretches; only these are
+            candidates.
+        timely: How well the time of each turn suits the question, from 0 to 1.
+        renewed: The turns that say nearly the same as earlier ones, and these.
         runs: The features of these runs.
         turns: The features of all turns.
     """
 
     asking: Asking
     table: RunTable
+    eligible: npt.NDArray[np.bool_]
     interleaved: npt.NDArray[np.bool_]
+    held: npt.NDArray[np.int64]
     whole: npt.NDArray[np.bool_]
+    timely: Column
+    renewed: list[Renewal]
     runs: list[Column]
     turns: list[Column]
 
@@ -73,6 +86,8 @@ class Scores:
         observed: The features.
         runs: P(run) of every run; 0 in interleaved stretches.
         turns: P(turn) of every turn.
+        timely: For every place of every run, how likely it is for its time to hold what was asked,
+            relative to the likeliest of the run.
         question: The features of the presence of what was asked.
         presence: Probability that the thread holds what was asked.
     """
@@ -81,13 +96,15 @@ class Scores:
     observed: Observed
     runs: Column
     turns: Column
+    timely: Column
     question: list[float]
     presence: float
 
 
 def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
-    """Computes the features of a question in a thread, which must not be empty."""
-    table = index.run_table()
+    """Computes the features of a question in a thread; at least one turn must be eligible."""
+    table, eligible = index.run_table(), asked.eligible
+    held = table.sums(eligible)
     similar = asked.similar.astype(np.float64)
     cosines = np.concatenate(
         [
@@ -97,26 +114,30 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     ).astype(np.float64)
     words = index.postings.run_coverage(asked.weights, table.begins, table.ends)
     interleaved = index.stretches.interleaved()
-    whole = ~(interleaved[table.begins] | interleaved[table.ends - 1])
+    whole = (held > 0) & ~(interleaved[table.begins] | interleaved[table.ends - 1])
     highest = similar.copy()
     np.maximum.at(highest, table.places, cosines[table.owners])
     asking = Asking(
         length=float(np.log1p(extent(asked.weights))),
         covered=asked.covered,
         rarity=asked.rarity,
-        run_cosine=max(float(highest.max()), asked.window_cosine),
-        turn_cosine=float(similar.max()),
-        thread_length=float(np.log1p(len(index))),
-        run_peak=_peak(cosines),
-        turn_peak=_peak(similar),
+        run_cosine=max(float(highest[eligible].max()), asked.window_cosine),
+        turn_cosine=float(similar[eligible].max()),
+        thread_length=float(np.log1p(eligible.sum())),
+        run_peak=_peak(cosines[held > 0]),
+        turn_peak=_peak(similar[eligible]),
     )
     long, resumed = index.long, asked.resumed
     resumes = np.where(resumed.places, resumed.values, 0.0) if resumed else np.zeros(len(index))
     return Observed(
         asking=asking,
         table=table,
+        eligible=eligible,
         interleaved=interleaved,
+        held=held,
         whole=whole,
+        timely=asked.timely,
+        renewed=renewals(index, asked),
         runs=run_features(
             asking,
             Runs(
@@ -152,8 +173,13 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
 def score(settings: FittedSettings, observed: Observed) -> Scores:
     """Computes the probability of every run and turn."""
     run_logits = logits(settings.run, observed.runs)
-    turn_logits = logits(settings.turn, observed.turns)
-    chances = softmax(np.concatenate([run_logits, turn_logits]))
+    turn_logits = renew(logits(settings.turn, observed.turns), observed.renewed)
+    turn_logits[~observed.eligible] = -np.inf
+    table, timely = observed.table, TIME_WEIGHT * observed.timely
+    run_timely = _inside(timely, table)
+    chances = softmax(
+        np.concatenate([run_logits + run_timely[observed.whole], turn_logits + timely])
+    )
     runs = np.zeros(len(observed.whole))
     runs[observed.whole] = chances[: len(run_logits)]
     question = presence_features(
@@ -167,20 +193,22 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         observed=observed,
         runs=runs,
         turns=chances[len(run_logits) :],
+        timely=np.exp(timely[table.places] - run_timely[table.owners]),
         question=question,
         presence=probability(settings.presence, question),
     )
 
 
 def value(index: ThreadIndex, scores: Scores) -> Values:
-    """Returns the value of every turn."""
-    table, long = scores.observed.table, index.long
-    density = scores.runs / (table.words + OVERHEAD * (table.ends - table.begins))
+    """Returns the value of every turn; minus infinity for those that must not be returned."""
+    observed, table, long = scores.observed, scores.observed.table, index.long
+    words = table.sums(np.where(observed.eligible, index.lengths, 0))
+    density = scores.runs / np.maximum(words + OVERHEAD * observed.held, TINY)
     inside = np.zeros(len(index))
-    np.maximum.at(inside, table.places, density[table.owners])
+    np.maximum.at(inside, table.places, density[table.owners] * scores.timely)
     # A long turn around a run uses the budget without adding value.
     around = scores.settings.extension * spread(inside, index.paths()) / long
-    joined = np.where(scores.observed.interleaved, 0.0, 1 - index.gaps())[1:]
+    joined = np.where(observed.interleaved, 0.0, 1 - index.gaps())[1:]
     beside = np.maximum(
         np.append(0.0, scores.turns[:-1] * joined), np.append(scores.turns[1:] * joined, 0.0)
     )
@@ -188,6 +216,7 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     beside *= BESIDE_SHARE * np.exp(index.speakers.tells) * (long == 1)
     alone = np.maximum(scores.turns, beside) / (index.lengths + OVERHEAD)
     worth: Values = np.maximum.reduce([inside, around, alone])
+    worth[~observed.eligible] = -np.inf
     return worth
 
 
@@ -204,7 +233,8 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
         owner[list(span)] = number
     out = np.bincount(owner, weights=scores.turns, minlength=len(spans) + 1)
     if len(scores.runs):
-        each = (scores.runs / (table.ends - table.begins))[table.owners]
+        parts = np.bincount(table.owners, weights=scores.timely, minlength=len(scores.runs))
+        each = (scores.runs / parts)[table.owners] * scores.timely
         out += np.bincount(owner[table.places], weights=each, minlength=len(out))
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
 

@@ -2,13 +2,20 @@
 
 import sqlite3
 
-from tsim.codec import sum_to_bytes, vector_to_bytes
+from tsim.codec import meta_to_text, sum_to_bytes, vector_to_bytes
 from tsim.state import Changes, Counters
 from tsim.store.sqlite.keys import key_of, span_of
 from tsim.store.sqlite.reader import SCRUB
 
 # Tables with the rows of threads, each with its key column.
-TABLES = {"turn": "key", "episode": "key", "cluster": "key", "member": "cluster", "span": "key"}
+TABLES = {
+    "turn": "key",
+    "passage": "key",
+    "episode": "key",
+    "cluster": "key",
+    "member": "cluster",
+    "span": "key",
+}
 
 
 def write(
@@ -59,6 +66,7 @@ def _advance(
 def _remove(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
     removed = {
         "turn": changes.removed_turns,
+        "passage": changes.removed_turns,
         "episode": changes.removed_episodes,
         "cluster": changes.removed_clusters,
         "member": (*changes.removed_clusters, *changes.rewritten),
@@ -76,7 +84,7 @@ def _remove(connection: sqlite3.Connection, number: int, changes: Changes) -> No
 
 def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
     connection.executemany(
-        "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 key_of(number, row.turn.id),
@@ -85,9 +93,15 @@ def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> No
                 row.turn.at,
                 vector_to_bytes(row.vector),
                 row.turn.text,
+                row.turn.external_id,
+                None if row.turn.meta is None else meta_to_text(row.turn.meta),
             )
             for row in changes.turns
         ),
+    )
+    connection.executemany(
+        "INSERT INTO passage VALUES (?, ?, ?)",
+        ((key_of(number, p.turn), p.start, vector_to_bytes(p.vector)) for p in changes.passages),
     )
     connection.executemany(
         "INSERT OR REPLACE INTO episode VALUES (?, ?)",

@@ -1,0 +1,100 @@
+"""Filters: which turns a search may return."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tsim.errors import InputError
+from tsim.times import Time, seconds
+from tsim.types import Meta
+
+# What was noted about turns, in a form that is equal for equal values: a name and JSON.
+Notes: TypeAlias = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What the turns that a search returns must have in common; None: anything.
+
+    Hashable, because engines cache by it.
+
+    Attributes:
+        since: The earliest time, in seconds since the epoch.
+        until: The time before which they must be.
+        roles: The speakers.
+        meta: What must have been noted about them.
+    """
+
+    since: float | None = None
+    until: float | None = None
+    roles: frozenset[str] | None = None
+    meta: Notes | None = None
+
+    def __bool__(self) -> bool:
+        """Returns whether it leaves anything out."""
+        return self != ALL
+
+
+ALL = Filter()
+
+
+def make_filter(
+    *,
+    since: Time | None = None,
+    until: Time | None = None,
+    roles: Sequence[str] | None = None,
+    meta: Meta | None = None,
+) -> Filter:
+    """Checks the arguments of a search and returns them as a filter.
+
+    Raises:
+        InputError: A value is invalid, or no turn can pass the filter.
+    """
+    first = None if since is None else seconds(since, "since")
+    end = None if until is None else seconds(until, "until")
+    if first is not None and end is not None and first >= end:
+        raise InputError(f"since={since} is not before until={until}; no turn can be in between")
+    return Filter(since=first, until=end, roles=_roles(roles), meta=_meta(meta))
+
+
+def notes(meta: Meta) -> Notes:
+    """Returns what was noted about a turn in a form that can be compared.
+
+    Equal numbers are equal, whether whole or not; True and False are not numbers.
+    """
+    return frozenset((name, _text(value)) for name, value in meta.items())
+
+
+def _text(value: str | int | float | bool | None) -> str:
+    whole = isinstance(value, float) and value.is_integer()
+    return json.dumps(int(value) if whole else value)  # type: ignore[arg-type]  # a float if whole
+
+
+def _meta(meta: Meta | None) -> Notes | None:
+    if meta is None:
+        return None
+    simple = str | int | float | bool | None
+    if not isinstance(meta, Mapping) or not all(
+        isinstance(name, str) and isinstance(value, simple) for name, value in meta.items()
+    ):
+        raise InputError(
+            f"meta={meta!r:.80} is not a mapping of names to text, numbers, booleans or None; pass "
+            "meta={'channel': 'ops'}"
+        )
+    if not meta:
+        raise InputError("meta is empty; give at least one name and value, or omit it")
+    try:
+        return notes(meta)
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError(f"meta cannot be compared: {error}") from error
+
+
+def _roles(roles: Sequence[str] | None) -> frozenset[str] | None:
+    if roles is None:
+        return None
+    if isinstance(roles, str) or not all(isinstance(role, str) for role in roles):
+        raise InputError(f"roles={roles!r:.80} is not a list of names; pass roles=['user']")
+    if not roles:
+        raise InputError("roles is empty; name at least one speaker, or omit it")
+    return frozenset(roles)

@@ -1,0 +1,59 @@
+"""Times as users write them, as seconds since the epoch."""
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from tsim.errors import InputError
+
+# A datetime with a time zone, seconds since the epoch, or a text in ISO 8601.
+Time: TypeAlias = float | datetime | str
+
+RELATIVE = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
+UNITS = {"min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+EXPECTED = (
+    "pass a datetime with a time zone, seconds since the epoch, or an ISO 8601 text such as "
+    "2024-05-03 or 2024-05-03T14:00Z"
+)
+
+
+def moment(value: Time, name: str) -> datetime:
+    """Returns a time as a datetime with a zone; UTC if the value has none of its own.
+
+    Args:
+        value: The time. A date alone means its beginning.
+        name: The argument it was passed as, for the message.
+
+    Raises:
+        InputError: The value is not a time, or is a datetime without a zone.
+    """
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise InputError(f"{name}={value} has no time zone; add one, for example timezone.utc")
+        return value
+    try:
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value.strip())
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
+        if not isinstance(value, bool) and math.isfinite(value):
+            return datetime.fromtimestamp(value, UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        pass  # not a time, or outside the years 1 to 9999
+    raise InputError(f"{name}={value!r:.80} is not a time; {EXPECTED}")
+
+
+def seconds(value: Time, name: str) -> float:
+    """Returns a time as seconds since the epoch; the arguments are those of `moment`."""
+    return moment(value, name).timestamp()
+
+
+def before(text: str, now: datetime) -> str | datetime:
+    """Returns the time that a text such as `30min`, `12h`, `7d` or `2w` means: so long before now.
+
+    Any other text is returned unchanged.
+    """
+    found = RELATIVE.fullmatch(text.strip())
+    if not found:
+        return text
+    return datetime.fromtimestamp(now.timestamp() - int(found[1]) * UNITS[found[2]], UTC)
