@@ -1,9 +1,36 @@
 """TSIM: episodic memory for endless conversations."""
 
+from tsim.errors import (
+    DownloadError,
+    InputError,
+    MismatchError,
+    ModelError,
+    RemoteError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    ThreadMissingError,
+    TsimError,
+    UnknownModelError,
+    WeightsCorruptError,
+    WeightsMissingError,
+)
 from tsim.memory import Memory
 from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset
 from tsim.thread import Thread
-from tsim.types import Episode, Evidence, Forgotten, Hit, NewTurn, Receipt, Turn, Why
+from tsim.types import (
+    Episode,
+    Evidence,
+    ForgetPreview,
+    Forgotten,
+    Hit,
+    NewTurn,
+    Receipt,
+    SpanWhy,
+    Turn,
+    Why,
+)
 from tsim.verify import Verification
 
 __version__ = "0.1.0"
@@ -12,17 +39,33 @@ __all__ = [
     "LATE",
     "LONGMEMEVAL",
     "OFFICIAL",
+    "DownloadError",
     "Episode",
     "Evidence",
+    "ForgetPreview",
     "Forgotten",
     "Hit",
+    "InputError",
     "Memory",
+    "MismatchError",
+    "ModelError",
     "NewTurn",
     "Preset",
     "Receipt",
+    "RemoteError",
+    "SpanWhy",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFullError",
+    "StoreReadOnlyError",
     "Thread",
+    "ThreadMissingError",
+    "TsimError",
     "Turn",
+    "UnknownModelError",
     "Verification",
+    "WeightsCorruptError",
+    "WeightsMissingError",
     "Why",
     "__version__",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tsim import tokens
-from tsim.types import Hit, Turn
+from tsim.types import Hit, Turn, ids
 
 MISSING = "…"
 
@@ -45,14 +45,19 @@ def window(settings: WindowSettings, scores: Sequence[float]) -> tuple[int, int]
     return start, start + settings.turns
 
 
-def words(turns: Sequence[Turn]) -> int:
+def words(turns: Sequence[Turn], thread: str = "") -> int:
     """Returns the number of words that turns take up in a context, including the heading."""
-    return len(heading(turns).split()) + sum(len(text.split()) for text in _lines(turns))
+    return len(heading(turns, thread).split()) + sum(len(text.split()) for text in _lines(turns))
 
 
-def heading(turns: Sequence[Turn]) -> str:
-    """Returns the heading of some turns in a context: their ids, as one word to save budget."""
-    return f"[{turns[0].id}-{turns[-1].id}]" if len(turns) > 1 else f"[{turns[0].id}]"
+def heading(turns: Sequence[Turn], thread: str = "") -> str:
+    """Returns the heading of some turns in a context: their ids, as one word to save budget.
+
+    Args:
+        turns: The turns.
+        thread: The name of their thread, where there are several.
+    """
+    return f"[{thread} {ids(turns)}]" if thread else f"[{ids(turns)}]"
 
 
 def line(turn: Turn) -> str:
@@ -60,22 +65,28 @@ def line(turn: Turn) -> str:
     return f"{turn.role}: {turn.text}"
 
 
-def fit(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
+def fit(hits: Sequence[Hit], budget: int | None, *, named: bool = False) -> list[Hit]:
     """Takes hits in order, skipping those that do not fit into the budget.
 
     The first hit is always included: if it is too long, it is shortened to fit.
+
+    Args:
+        hits: The hits, best first.
+        budget: Maximum number of tokens; None for no limit.
+        named: Whether headings name threads.
     """
     if budget is None:
         return list(hits)
     chosen: list[Hit] = []
     left = tokens.words_within(budget)
     for place, hit in enumerate(hits):
-        price = words(hit.turns)
+        thread = hit.thread if named else ""
+        price = words(hit.turns, thread)
         if price > left and place == 0:
-            hit = replace(hit, turns=_cut_down(hit, left))
+            hit = replace(hit, turns=_cut_down(hit, left - len(thread.split())))
             if not hit.turns:  # not even a word of it fits
                 continue
-            price = words(hit.turns)
+            price = words(hit.turns, thread)
         if price <= left:
             chosen.append(hit)
             left -= price
@@ -104,9 +115,12 @@ def _cut_down(hit: Hit, most: int) -> tuple[Turn, ...]:
     return (short,) if words([short]) <= most else ()
 
 
-def render(hits: Sequence[Hit]) -> str:
+def render(hits: Sequence[Hit], *, named: bool = False) -> str:
     """Returns hits as the context of a prompt, in the given order."""
-    blocks = ["\n".join([heading(hit.turns), *_lines(hit.turns)]) for hit in hits]
+    blocks = [
+        "\n".join([heading(hit.turns, hit.thread if named else ""), *_lines(hit.turns)])
+        for hit in hits
+    ]
     return "\n\n".join(blocks)
 
 

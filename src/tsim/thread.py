@@ -1,6 +1,5 @@
 """`Thread`: one conversation in a memory."""
 
-import math
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,19 +8,23 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from tsim.arguments import moment, positive, share, whole
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
-from tsim.errors import InputError, TsimError
+from tsim.errors import InputError, StoreError, ThreadMissingError, TsimError
+from tsim.forgetting import preview, select, selection
 from tsim.presets import AnyPreset
 from tsim.state import MAX_ID, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
-from tsim.types import Episode, Forgotten, Hit, NewTurn, Receipt, Turn
+from tsim.types import Episode, ForgetPreview, Forgotten, Hit, NewTurn, Receipt, Turn
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
+# Turns that an iteration reads at once.
+PAGE = 500
 CONTEXT_BUDGET = 1100
 MAX_CHARACTERS = 10_000_000
 ROLE_LENGTH = 64
@@ -130,19 +133,29 @@ class Thread:
         Raises:
             InputError: The query is empty, or a value is out of range.
         """
-        _positive(k=k, budget=budget)
-        if min_relevance is not None and not 0 <= min_relevance <= 1:
-            raise InputError(
-                f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
-            )
+        return self.answer(self.ask(query, k=k, budget=budget, min_relevance=min_relevance))
+
+    def ask(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        budget: int | None = None,
+        min_relevance: float | None = None,
+    ) -> Query:
+        """Checks and embeds a query. `answer` answers it, in this thread or another one."""
+        positive(k=k, budget=budget)
         most = self._preset.settings.budget if budget is None else budget
-        asked = self._asked(query, k, most, min_relevance)
+        least = None if min_relevance is None else share("min_relevance", min_relevance)
+        return self._asked(query, k, most, least)
+
+    def answer(self, asked: Query) -> list[Hit]:
+        """Finds the episodes that are relevant to a prepared query, best first."""
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
-            turns = {
-                turn.id: turn
-                for turn in reader.turns(self.name, [t for f in found for t in f.turns])
-            }
+            ids = [turn for one in found for turn in one.turns]
+            turns = {turn.id: turn for turn in reader.turns(self.name, ids)}
+            owner = {turn: engine.episode_of(turn) for turn in ids}
         hits = [
             Hit(
                 episode=one.episode,
@@ -150,10 +163,18 @@ class Thread:
                 score=one.score,
                 why=one.why,
                 relevance=one.relevance,
+                thread=self.name,
             )
             for one in found
         ]
-        return fit(hits, most)
+        return [
+            replace(hit, episodes=tuple(sorted({owner[turn.id] for turn in hit.turns})))
+            for hit in fit(hits, asked.budget)
+        ]
+
+    def require(self) -> None:
+        """Raises `ThreadMissingError` if the thread does not exist."""
+        self._require(self._store)
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
@@ -174,9 +195,46 @@ class Thread:
         """Returns hits as text for a prompt, in the preset's order."""
         return render(self._preset.settings.arrange(hits))
 
-    def turns(self) -> list[Turn]:
-        """Returns all turns in order."""
-        return [turn for _, turn in self._store.all_turns(self.name)]
+    def turns(self, *, after: int | None = None, limit: int | None = None) -> list[Turn]:
+        """Returns turns in order, all of them by default.
+
+        Args:
+            after: Only turns with higher ids than this one, which may have been forgotten.
+            limit: Maximum number of turns.
+
+        Raises:
+            InputError: A value is out of range.
+            ThreadMissingError: The thread does not exist.
+        """
+        positive(limit=limit)
+        first = 0 if after is None else max(0, whole("after", after) + 1)
+        with self._store.snapshot() as reader:
+            self._require(reader)
+            if first > MAX_ID:
+                return []
+            return [turn for _, turn in reader.all_turns(self.name, first, limit)]
+
+    def __iter__(self) -> Iterator[Turn]:
+        """Yields all turns in order; turns added or forgotten meanwhile may be seen or not.
+
+        They are read page by page, so that neither RAM nor a snapshot is held.
+        """
+        page = self.turns(limit=PAGE)
+        while page:
+            yield from page
+            page = self.turns(after=page[-1].id, limit=PAGE)
+
+    def __len__(self) -> int:
+        """Returns the number of turns; 0 if the thread does not exist."""
+        return self._store.count(self.name)
+
+    def __repr__(self) -> str:
+        """Returns the name, the location and the number of turns."""
+        try:
+            size = f"{len(self)} turns"
+        except StoreError as error:
+            size = type(error).__name__
+        return f"<Thread {self.name!r} in {self._store.location}: {size}>"
 
     def episodes(self, *, threshold: float | None = None) -> list[Episode]:
         """Returns all episodes in order, the open one last.
@@ -193,6 +251,7 @@ class Thread:
             return self._cut_anew(threshold)
         grouped: dict[int, list[Turn]] = {}
         with self._store.snapshot() as reader:
+            self._require(reader)
             for episode, turn in reader.all_turns(self.name):
                 grouped.setdefault(episode, []).append(turn)
             still_open = {turn.id for turn in reader.open_turns(self.name)}
@@ -201,22 +260,48 @@ class Thread:
             for episode, turns in grouped.items()
         ]
 
-    def forget(self, *, turn: int | None = None, episode: int | None = None) -> Forgotten:
-        """Removes a turn or an episode and erases its text from the store.
+    def forget(
+        self,
+        *,
+        turn: int | None = None,
+        turns: Iterable[int] | None = None,
+        episode: int | None = None,
+        roles: str | Iterable[str] | None = None,
+        since: float | datetime | None = None,
+        until: float | datetime | None = None,
+    ) -> Forgotten:
+        """Removes turns and erases their texts from the store, all in one transaction.
 
-        Data derived from it is recomputed from the remaining turns. Other ids do not change.
+        Data derived from them is recomputed from the remaining turns. Other ids do not change.
+
+        Args:
+            turn: Id of a turn.
+            turns: Ids of turns.
+            episode: Id of an episode.
+            roles: Turns of this speaker, or of these speakers.
+            since: Turns at this time or later: seconds since the epoch, or a datetime with a time
+                zone.
+            until: Turns before this time. Turns without a time are not removed by time.
+
+        Returns:
+            What was removed: nothing if no turn passes the filters.
 
         Raises:
-            InputError: Neither or both were given, or there is no such turn or episode.
+            InputError: Turns were named in no way or in several ways, or one does not exist.
+                Filters (`roles`, `since`, `until`) may be combined: turns must pass all of them.
+            ThreadMissingError: The thread does not exist.
         """
-        if (turn is None) == (episode is None):
-            found = "neither" if turn is None else "both"
-            raise InputError(f"forget takes either turn=… or episode=…, found {found}")
+        wanted = selection(
+            turn=turn, turns=turns, episode=episode, roles=roles, since=since, until=until
+        )
         with self._lock, self._or_reread():
             while True:
                 with self._store.snapshot() as reader:
-                    gone = self._turns_of(reader, turn, episode)
+                    self._require(reader)
+                    gone = [one.id for one in select(reader, self.name, wanted)]
                     engine = self._current(reader)
+                if not gone:
+                    return Forgotten(turns=())
                 changes, forgotten = engine.forget(gone, self._host(self._store))
                 # Reload the thread: the remaining rows move up, and must score as if the removed
                 # ones had never existed.
@@ -225,11 +310,48 @@ class Thread:
                     break
         return replace(forgotten, scrubbed=self._store.scrub())
 
+    def preview_forget(
+        self,
+        query: str | None = None,
+        *,
+        turns: Iterable[int] | None = None,
+        episode: int | None = None,
+        roles: str | Iterable[str] | None = None,
+        since: float | datetime | None = None,
+        until: float | datetime | None = None,
+    ) -> ForgetPreview:
+        """Returns what `forget` would remove, or what a search finds, and removes nothing.
+
+        Searches are never certain, so `forget` takes no query. Look at the preview, then pass the
+        turns that you want to remove: `thread.forget(turns=preview.turns)`.
+
+        Args:
+            query: Turns that `search` finds, of those that pass the filters. Cannot be combined
+                with `turns` and `episode`.
+            turns: As for `forget`, as are the others.
+            episode: Id of an episode.
+            roles: Speaker or speakers.
+            since: Earliest time.
+            until: Time that turns are before.
+
+        Raises:
+            InputError: As for `forget`.
+            ThreadMissingError: The thread does not exist.
+        """
+        if query is not None and turns is None and episode is None:
+            hits = self.search(query, min_relevance=0)
+            turns = [turn.id for hit in hits for turn in hit.turns]
+        elif query is not None:
+            raise InputError("a query cannot be combined with turns or episode; pass one of them")
+        wanted = selection(turns=turns, episode=episode, roles=roles, since=since, until=until)
+        with self._store.snapshot() as reader:
+            self._require(reader)
+            return preview(self.name, select(reader, self.name, wanted))
+
     def _cut_anew(self, threshold: float) -> list[Episode]:
-        if not 0 <= threshold <= 1:
-            raise InputError(f"threshold={threshold} is out of range; it must be between 0 and 1")
+        least = share("threshold", threshold)
         with self._asking() as (engine, reader):
-            begin = {*engine.beginnings(threshold, self._host(reader))}
+            begin = {*engine.beginnings(least, self._host(reader))}
             turns = [turn for _, turn in reader.all_turns(self.name)]
         groups: list[list[Turn]] = []
         for turn in turns:
@@ -246,7 +368,16 @@ class Thread:
     def _asking(self) -> Iterator[tuple[Engine, Reader]]:
         """Yields the engine and a reader of the same state of the thread."""
         with self._lock, self._or_reread(), self._store.snapshot() as reader:
+            self._require(reader)
             yield self._current(reader), reader
+
+    def _require(self, reader: Reader) -> None:
+        """Raises an error if the thread does not exist."""
+        if reader.version(self.name) == (0, 0):
+            raise ThreadMissingError(
+                f"there is no thread {self.name!r} in {self._store.location}; adding a turn "
+                "creates it; Memory.threads (tsim threads) lists those that exist"
+            )
 
     @contextmanager
     def _or_reread(self) -> Iterator[None]:
@@ -317,19 +448,6 @@ class Thread:
         self._version = written
         return True
 
-    def _turns_of(self, reader: Reader, turn: int | None, episode: int | None) -> list[int]:
-        wanted = turn if turn is not None else episode
-        what = f"turn {turn}" if turn is not None else f"episode {episode}"
-        found: list[Turn] = []
-        if wanted is not None and 0 <= wanted <= MAX_ID:
-            if turn is not None:
-                found = reader.turns(self.name, [wanted])
-            else:
-                found = reader.episode_turns(self.name, [wanted])[wanted]
-        if not found:
-            raise InputError(f"there is no {what} in thread {self.name!r}; nothing was removed")
-        return [one.id for one in found]
-
 
 def as_turn(value: TurnLike) -> NewTurn:
     """Converts any of the forms that `add_many` accepts to a turn.
@@ -349,15 +467,11 @@ def as_turn(value: TurnLike) -> NewTurn:
             f"expected a turn, found {value!r:.80}; pass (role, text), a mapping with role and "
             "text, or a NewTurn"
         )
-    if isinstance(at, datetime):
-        if at.tzinfo is None:
-            raise InputError(f"at={at} has no time zone; add one, for example timezone.utc")
-        at = at.timestamp()
     return NewTurn(role=role, text=text, at=at)  # type: ignore[arg-type]  # checked next
 
 
 def check_turn(turn: NewTurn) -> NewTurn:
-    """Checks a turn and returns it.
+    """Checks a turn and returns it, with its time in seconds since the epoch.
 
     Raises:
         InputError: The turn is invalid; the message says why.
@@ -377,19 +491,4 @@ def check_turn(turn: NewTurn) -> NewTurn:
             f"a {turn.role} turn has {len(turn.text)} characters, more than {MAX_CHARACTERS}; "
             "split it, or store a reference to the document instead"
         )
-    if turn.at is not None and not _is_time(turn.at):
-        raise InputError(f"at={turn.at!r} is not a time; pass seconds since the epoch or omit it")
-    return turn
-
-
-def _is_time(at: object) -> bool:
-    try:
-        return isinstance(at, int | float) and math.isfinite(at)
-    except OverflowError:
-        return False
-
-
-def _positive(**values: int | None) -> None:
-    for name, value in values.items():
-        if value is not None and value < 1:
-            raise InputError(f"{name}={value} is out of range; it must be at least 1")
+    return turn if turn.at is None else replace(turn, at=moment("at", turn.at))

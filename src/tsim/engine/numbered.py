@@ -1,5 +1,6 @@
 """State shared by all engines: turn ids with their episodes, and the next ids."""
 
+from bisect import bisect_left
 from dataclasses import replace
 
 from tsim.state import Counters
@@ -18,6 +19,10 @@ class Numbered:
     def counters(self) -> Counters:
         """The next ids to assign."""
         return self._counters
+
+    def episode_of(self, turn: int) -> int:
+        """Returns the episode of a stored turn."""
+        return self._turn_episodes[bisect_left(self._turn_ids, turn)]
 
     def skip_to(self, turn: int) -> None:
         """Skips turn ids: the next turn gets this id."""

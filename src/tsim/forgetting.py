@@ -1,0 +1,129 @@
+"""Which turns to forget."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from tsim.arguments import listed, moment, whole
+from tsim.errors import InputError
+from tsim.excerpt import excerpt
+from tsim.state import MAX_ID
+from tsim.store import Reader
+from tsim.types import ForgetPreview, Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Turns by their ids, the turns of an episode, or the turns that pass all filters.
+
+    Attributes:
+        turns: Ids of turns.
+        episode: Id of an episode.
+        roles: Speakers of turns.
+        since: Earliest time of turns.
+        until: Time that turns are before. Turns without a time pass no filter by time.
+    """
+
+    turns: tuple[int, ...] | None = None
+    episode: int | None = None
+    roles: tuple[str, ...] | None = None
+    since: float | None = None
+    until: float | None = None
+
+    def passes(self, turn: Turn) -> bool:
+        """Returns whether a turn passes the filters."""
+        if self.roles is not None and turn.role not in self.roles:
+            return False
+        if self.since is None and self.until is None:
+            return True
+        if turn.at is None or (self.since is not None and turn.at < self.since):
+            return False
+        return self.until is None or turn.at < self.until
+
+
+def selection(
+    *,
+    turn: int | None = None,
+    turns: Iterable[int] | None = None,
+    episode: int | None = None,
+    roles: str | Iterable[str] | None = None,
+    since: float | datetime | None = None,
+    until: float | datetime | None = None,
+) -> Selection:
+    """Checks what is to be forgotten.
+
+    Raises:
+        InputError: Nothing was named, or turns in more than one way, or a value is of a wrong type.
+    """
+    filters = {"roles": roles, "since": since, "until": until}
+    filtered = [name for name, value in filters.items() if value is not None]
+    named = {"turn": turn, "turns": turns, "episode": episode}
+    ways = [name for name, value in named.items() if value is not None]
+    if len(ways) + bool(filtered) != 1:
+        found = " and ".join([*ways, *filtered]) or "none of them"
+        raise InputError(
+            "forget takes one of turn=…, turns=…, episode=…, or filters (roles=…, since=…, "
+            f"until=…), found {found}; nothing was removed"
+        )
+    if turn is not None:
+        turns = (whole("turn", turn),)
+    elif turns is not None:
+        turns = _whole_numbers(turns)
+    return Selection(
+        turns=turns,
+        episode=None if episode is None else whole("episode", episode),
+        roles=None if roles is None else _roles(roles),
+        since=None if since is None else moment("since", since),
+        until=None if until is None else moment("until", until),
+    )
+
+
+def select(reader: Reader, thread: str, wanted: Selection) -> Iterator[Turn]:
+    """Yields the turns that are selected, in order.
+
+    Raises:
+        InputError: There is no such turn or episode.
+    """
+    if wanted.turns is not None:
+        ids = [turn for turn in wanted.turns if 0 <= turn <= MAX_ID]
+        found = reader.turns(thread, ids)
+        missing = {*wanted.turns} - {turn.id for turn in found}
+        if missing:
+            raise _missing(thread, f"turn {min(missing)}")
+        yield from found
+    elif wanted.episode is not None:
+        episode = wanted.episode
+        known = 0 <= episode <= MAX_ID
+        found = reader.episode_turns(thread, [episode])[episode] if known else []
+        if not found:
+            raise _missing(thread, f"episode {episode}")
+        yield from found
+    else:
+        yield from (turn for _, turn in reader.all_turns(thread) if wanted.passes(turn))
+
+
+def preview(thread: str, turns: Iterable[Turn]) -> ForgetPreview:
+    """Describes turns that would be forgotten."""
+    found = [(turn.id, f"{turn.role}: {excerpt(turn.text)}") for turn in turns]
+    return ForgetPreview(
+        thread=thread,
+        turns=tuple(turn for turn, _ in found),
+        lines=tuple(line for _, line in found),
+    )
+
+
+def _missing(thread: str, what: str) -> InputError:
+    return InputError(f"there is no {what} in thread {thread!r}; nothing was removed")
+
+
+def _whole_numbers(turns: object) -> tuple[int, ...]:
+    if isinstance(turns, str) or not isinstance(turns, Iterable):
+        raise InputError(f"turns={turns!r:.80} is not a list; pass a list of turn ids")
+    ids = tuple(sorted({whole("turns", turn) for turn in turns}))
+    if not ids:
+        raise InputError("turns is empty; name at least one turn; nothing was removed")
+    return ids
+
+
+def _roles(roles: str | Iterable[str]) -> tuple[str, ...]:
+    return tuple(listed("roles", [roles] if isinstance(roles, str) else roles))
