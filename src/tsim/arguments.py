@@ -5,10 +5,12 @@ import operator
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from numbers import Real
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeAlias
 
 from tsim.errors import InputError
 
+# A datetime with a time zone, seconds since the epoch, or a text in ISO 8601.
+Time: TypeAlias = float | datetime | str
 # The times that calendars can show: the years 1 to 9999.
 FIRST_MOMENT = datetime.min.replace(tzinfo=UTC).timestamp()
 LAST_MOMENT = datetime.max.replace(microsecond=0, tzinfo=UTC).timestamp()
@@ -46,11 +48,14 @@ def moment(name: str, value: object) -> float:
 
     Args:
         name: The name of the argument.
-        value: Seconds since the epoch, or a datetime with a time zone.
+        value: Seconds since the epoch, a datetime with a time zone, or a text in ISO 8601, which is
+            UTC unless it says otherwise.
 
     Raises:
         InputError: It is something else, or outside the years 1 to 9999.
     """
+    if isinstance(value, str):
+        value = _iso(name, value)
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise InputError(f"{name}={value} has no time zone; add one, for example timezone.utc")
@@ -87,3 +92,14 @@ def _float(value: Real) -> float:
         return float(value)
     except OverflowError:  # a whole number of more than 308 digits
         return math.inf
+
+
+def _iso(name: str, text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(
+            f"{name}={text!r:.80} is not a time; expected one such as 2026-05-01 or "
+            "2026-05-01T14:00Z"
+        ) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,10 +1,9 @@
 """Which turns to forget."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from tsim.arguments import listed, moment, whole
+from tsim.arguments import Time, listed, moment, whole
 from tsim.errors import InputError
 from tsim.excerpt import excerpt
 from tsim.state import MAX_ID
@@ -14,7 +13,7 @@ from tsim.types import ForgetPreview, Turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Turns by their ids, the turns of an episode, or the turns that pass all filters.
+    """Turns by their ids, the turns of an episode, or all turns; of these, those that pass filters.
 
     Attributes:
         turns: Ids of turns.
@@ -46,17 +45,17 @@ def selection(
     turn: int | None = None,
     turns: Iterable[int] | None = None,
     episode: int | None = None,
-    roles: str | Iterable[str] | None = None,
-    since: float | datetime | None = None,
-    until: float | datetime | None = None,
+    roles: Sequence[str] | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
 ) -> Selection:
     """Checks what is to be forgotten.
 
     Raises:
         InputError: Nothing was named, or turns in more than one way, or a value is of a wrong type.
     """
-    filters = {"roles": roles, "since": since, "until": until}
-    filtered = [name for name, value in filters.items() if value is not None]
+    filtering = {"roles": roles, "since": since, "until": until}
+    filtered = [name for name, value in filtering.items() if value is not None]
     named = {"turn": turn, "turns": turns, "episode": episode}
     ways = [name for name, value in named.items() if value is not None]
     if len(ways) + bool(filtered) != 1:
@@ -66,13 +65,22 @@ def selection(
             f"until=…), found {found}; nothing was removed"
         )
     if turn is not None:
-        turns = (whole("turn", turn),)
-    elif turns is not None:
-        turns = _whole_numbers(turns)
+        return Selection(turns=(whole("turn", turn),))
+    if turns is not None:
+        return Selection(turns=_whole_numbers(turns))
+    if episode is not None:
+        return Selection(episode=whole("episode", episode))
+    return filters(roles=roles, since=since, until=until)
+
+
+def filters(*, roles: Sequence[str] | None, since: Time | None, until: Time | None) -> Selection:
+    """Checks filters of turns.
+
+    Raises:
+        InputError: A value is of a wrong type.
+    """
     return Selection(
-        turns=turns,
-        episode=None if episode is None else whole("episode", episode),
-        roles=None if roles is None else _roles(roles),
+        roles=None if roles is None else tuple(listed("roles", roles)),
         since=None if since is None else moment("since", since),
         until=None if until is None else moment("until", until),
     )
@@ -84,22 +92,26 @@ def select(reader: Reader, thread: str, wanted: Selection) -> Iterator[Turn]:
     Raises:
         InputError: There is no such turn or episode.
     """
+    for turn in _named(reader, thread, wanted):
+        if wanted.passes(turn):
+            yield turn
+
+
+def _named(reader: Reader, thread: str, wanted: Selection) -> Iterable[Turn]:
     if wanted.turns is not None:
         ids = [turn for turn in wanted.turns if 0 <= turn <= MAX_ID]
         found = reader.turns(thread, ids)
         missing = {*wanted.turns} - {turn.id for turn in found}
         if missing:
             raise _missing(thread, f"turn {min(missing)}")
-        yield from found
-    elif wanted.episode is not None:
-        episode = wanted.episode
-        known = 0 <= episode <= MAX_ID
-        found = reader.episode_turns(thread, [episode])[episode] if known else []
-        if not found:
-            raise _missing(thread, f"episode {episode}")
-        yield from found
-    else:
-        yield from (turn for _, turn in reader.all_turns(thread) if wanted.passes(turn))
+        return found
+    if wanted.episode is None:
+        return (turn for _, turn in reader.all_turns(thread))
+    known = [wanted.episode] if 0 <= wanted.episode <= MAX_ID else []
+    found = reader.episode_turns(thread, known).get(wanted.episode, [])
+    if not found:
+        raise _missing(thread, f"episode {wanted.episode}")
+    return found
 
 
 def preview(thread: str, turns: Iterable[Turn]) -> ForgetPreview:
@@ -123,7 +135,3 @@ def _whole_numbers(turns: object) -> tuple[int, ...]:
     if not ids:
         raise InputError("turns is empty; name at least one turn; nothing was removed")
     return ids
-
-
-def _roles(roles: str | Iterable[str]) -> tuple[str, ...]:
-    return tuple(listed("roles", [roles] if isinstance(roles, str) else roles))

@@ -8,16 +8,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tsim.arguments import moment, positive, share, whole
+from tsim.arguments import Time, moment, positive, share, whole
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
-from tsim.errors import InputError, StoreError, ThreadMissingError, TsimError
-from tsim.forgetting import preview, select, selection
+from tsim.errors import InputError, StoreError, TsimError
+from tsim.forgetting import filters, preview, select, selection
 from tsim.presets import AnyPreset
 from tsim.state import MAX_ID, Changes, Counters
-from tsim.store import Accepted, Reader, Store
+from tsim.store import Accepted, Reader, Store, require_thread
 from tsim.store.agreement import require
 from tsim.types import Episode, ForgetPreview, Forgotten, Hit, NewTurn, Receipt, Turn
 
@@ -266,9 +266,9 @@ class Thread:
         turn: int | None = None,
         turns: Iterable[int] | None = None,
         episode: int | None = None,
-        roles: str | Iterable[str] | None = None,
-        since: float | datetime | None = None,
-        until: float | datetime | None = None,
+        roles: Sequence[str] | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
     ) -> Forgotten:
         """Removes turns and erases their texts from the store, all in one transaction.
 
@@ -278,9 +278,9 @@ class Thread:
             turn: Id of a turn.
             turns: Ids of turns.
             episode: Id of an episode.
-            roles: Turns of this speaker, or of these speakers.
-            since: Turns at this time or later: seconds since the epoch, or a datetime with a time
-                zone.
+            roles: Turns of these speakers.
+            since: Turns at this time or later: a datetime with a time zone, seconds since the
+                epoch, or an ISO 8601 text (UTC unless it says otherwise).
             until: Turns before this time. Turns without a time are not removed by time.
 
         Returns:
@@ -316,34 +316,37 @@ class Thread:
         *,
         turns: Iterable[int] | None = None,
         episode: int | None = None,
-        roles: str | Iterable[str] | None = None,
-        since: float | datetime | None = None,
-        until: float | datetime | None = None,
+        roles: Sequence[str] | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        min_relevance: float | None = None,
     ) -> ForgetPreview:
         """Returns what `forget` would remove, or what a search finds, and removes nothing.
 
-        Searches are never certain, so `forget` takes no query. Look at the preview, then pass the
-        turns that you want to remove: `thread.forget(turns=preview.turns)`.
+        A search is never certain, so `forget` takes no query. Look at the preview, then pass the
+        turns that should go: `thread.forget(turns=preview.turns)`.
 
         Args:
-            query: Turns that `search` finds, of those that pass the filters. Cannot be combined
-                with `turns` and `episode`.
-            turns: As for `forget`, as are the others.
+            query: Turns that `search` finds. Cannot be combined with `turns` and `episode`.
+            turns: Ids of turns, as for `forget`.
             episode: Id of an episode.
-            roles: Speaker or speakers.
-            since: Earliest time.
-            until: Time that turns are before.
+            roles: Turns of these speakers.
+            since: Turns at this time or later.
+            until: Turns before this time.
+            min_relevance: Only turns of hits that are at least this likely to hold what was asked.
 
         Raises:
             InputError: As for `forget`.
             ThreadMissingError: The thread does not exist.
         """
-        if query is not None and turns is None and episode is None:
-            hits = self.search(query, min_relevance=0)
-            turns = [turn.id for hit in hits for turn in hit.turns]
-        elif query is not None:
+        if query is None:
+            wanted = selection(turns=turns, episode=episode, roles=roles, since=since, until=until)
+        elif turns is None and episode is None:
+            wanted = filters(roles=roles, since=since, until=until)
+            hits = self.search(query, min_relevance=min_relevance)
+            wanted = replace(wanted, turns=tuple(turn.id for hit in hits for turn in hit.turns))
+        else:
             raise InputError("a query cannot be combined with turns or episode; pass one of them")
-        wanted = selection(turns=turns, episode=episode, roles=roles, since=since, until=until)
         with self._store.snapshot() as reader:
             self._require(reader)
             return preview(self.name, select(reader, self.name, wanted))
@@ -373,11 +376,7 @@ class Thread:
 
     def _require(self, reader: Reader) -> None:
         """Raises an error if the thread does not exist."""
-        if reader.version(self.name) == (0, 0):
-            raise ThreadMissingError(
-                f"there is no thread {self.name!r} in {self._store.location}; adding a turn "
-                "creates it; Memory.threads (tsim threads) lists those that exist"
-            )
+        require_thread(self._store.location, reader, self.name)
 
     @contextmanager
     def _or_reread(self) -> Iterator[None]:

@@ -12,9 +12,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
-from tsim.errors import InputError, MismatchError, ThreadMissingError
+from tsim.errors import InputError, MismatchError
 from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, SpanRow, TurnRow
-from tsim.store import Accepted, Reader, Store, Written
+from tsim.store import Accepted, Reader, Store, Written, require_thread
 from tsim.store.agreement import differing
 from tsim.types import Turn
 
@@ -119,10 +119,9 @@ def _write(store: Store, out: BinaryIO, threads: Sequence[str] | None) -> int:
     turns = count = 0
     digest = hashlib.sha256()
     with store.snapshot() as reader:
-        names = reader.threads()
-        for name in sorted({*threads} - {*names}) if threads is not None else ():
-            raise ThreadMissingError(f"there is no thread {name!r} in {store.location}")
-        wanted = names if threads is None else sorted({*threads})
+        wanted = reader.threads() if threads is None else sorted({*threads})
+        for name in wanted:
+            require_thread(store.location, reader, name)
         for line in _lines(reader, wanted):
             text = _dump(line)
             out.write(text)
