@@ -57,7 +57,7 @@ def heading(turns: Sequence[Turn], thread: str = "") -> str:
         turns: The turns.
         thread: The name of their thread, where there are several.
     """
-    return f"[{thread} {ids(turns)}]" if thread else f"[{ids(turns)}]"
+    return f"[{' '.join([*thread.split(), ids(turns)])}]"
 
 
 def line(turn: Turn) -> str:

@@ -14,6 +14,7 @@ from tsim.arguments import listed
 from tsim.assemble import render
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
+from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.presets import DEFAULT, PRESETS, AnyPreset, find_preset, suited
 from tsim.store import Accepted, SqliteStore, Store
@@ -285,10 +286,7 @@ class Memory:
         for thread in threads:
             thread.require()
         asked = threads[0].ask(query, k=k, budget=budget, min_relevance=least)
-        finders = {
-            thread.name: lambda most, thread=thread: thread.answer(replace(asked, budget=most))
-            for thread in threads
-        }
+        finders = {thread.name: partial(_answer, thread, asked, named) for thread in threads}
         return across(finders, count=k, budget=asked.budget, named=named)
 
     def _accepted(self) -> Accepted:
@@ -356,6 +354,10 @@ def _written_with(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with, or the default for a new memory."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
+
+
+def _answer(thread: Thread, asked: Query, named: bool, budget: int | None) -> list[Hit]:
+    return thread.answer(replace(asked, budget=budget), named=named)
 
 
 def _place(place: str | Path | BinaryIO) -> Path | BinaryIO:

@@ -149,8 +149,13 @@ class Thread:
         least = None if min_relevance is None else share("min_relevance", min_relevance)
         return self._asked(query, k, most, least)
 
-    def answer(self, asked: Query) -> list[Hit]:
-        """Finds the episodes that are relevant to a prepared query, best first."""
+    def answer(self, asked: Query, *, named: bool = False) -> list[Hit]:
+        """Finds the episodes that are relevant to a prepared query, best first.
+
+        Args:
+            asked: The query.
+            named: Whether the headings of the hits will name the thread.
+        """
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             ids = [turn for one in found for turn in one.turns]
@@ -169,7 +174,7 @@ class Thread:
         ]
         return [
             replace(hit, episodes=tuple(sorted({owner[turn.id] for turn in hit.turns})))
-            for hit in fit(hits, asked.budget)
+            for hit in fit(hits, asked.budget, named=named)
         ]
 
     def require(self) -> None:
