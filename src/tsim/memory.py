@@ -285,8 +285,8 @@ class Memory:
         threads = [self.thread(name) for name in listed("threads", names)]
         for thread in threads:
             thread.require()
-        asked = threads[0].ask(query, k=k, budget=budget, min_relevance=least)
-        finders = {thread.name: partial(_answer, thread, asked, named) for thread in threads}
+        asked = threads[0].prepare(query, k=k, budget=budget, min_relevance=least)
+        finders = {thread.name: partial(_find, thread, asked, named) for thread in threads}
         return across(finders, count=k, budget=asked.budget, named=named)
 
     def _accepted(self) -> Accepted:
@@ -356,8 +356,8 @@ def _written_with(store: Store) -> AnyPreset:
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
 
 
-def _answer(thread: Thread, asked: Query, named: bool, budget: int | None) -> list[Hit]:
-    return thread.answer(replace(asked, budget=budget), named=named)
+def _find(thread: Thread, asked: Query, named: bool, budget: int | None) -> list[Hit]:
+    return thread.find(replace(asked, budget=budget), named=named)
 
 
 def _place(place: str | Path | BinaryIO) -> Path | BinaryIO:

@@ -133,9 +133,9 @@ class Thread:
         Raises:
             InputError: The query is empty, or a value is out of range.
         """
-        return self.answer(self.ask(query, k=k, budget=budget, min_relevance=min_relevance))
+        return self.find(self.prepare(query, k=k, budget=budget, min_relevance=min_relevance))
 
-    def ask(
+    def prepare(
         self,
         query: str,
         *,
@@ -143,13 +143,13 @@ class Thread:
         budget: int | None = None,
         min_relevance: float | None = None,
     ) -> Query:
-        """Checks and embeds a query. `answer` answers it, in this thread or another one."""
+        """Checks and embeds a query. `find` answers it, in this thread or another one."""
         positive(k=k, budget=budget)
         most = self._preset.settings.budget if budget is None else budget
         least = None if min_relevance is None else share("min_relevance", min_relevance)
         return self._asked(query, k, most, least)
 
-    def answer(self, asked: Query, *, named: bool = False) -> list[Hit]:
+    def find(self, asked: Query, *, named: bool = False) -> list[Hit]:
         """Finds the episodes that are relevant to a prepared query, best first.
 
         Args:

@@ -72,7 +72,7 @@ def forget(
     with Memory.open(memory, model=model, preset=preset) as opened:
         chosen = opened.thread(thread)
         if whole_thread:
-            found = preview(thread, chosen.turns())
+            found = preview(thread, chosen)
         else:
             found = chosen.preview_forget(
                 None if query is None else text_or_stdin(query),
