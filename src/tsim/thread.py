@@ -8,23 +8,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tsim.arguments import Time, moment, positive, share, whole
+from tsim.arguments import Time, moment, positive, share
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
-from tsim.errors import InputError, StoreError, TsimError
+from tsim.errors import InputError, TsimError
 from tsim.forgetting import filters, preview, select, selection
 from tsim.presets import AnyPreset
-from tsim.state import MAX_ID, Changes, Counters
-from tsim.store import Accepted, Reader, Store, require_thread
+from tsim.state import Changes, Counters
+from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
+from tsim.stored import StoredThread
 from tsim.types import Episode, ForgetPreview, Forgotten, Hit, NewTurn, Receipt, Turn
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
-# Turns that an iteration reads at once.
-PAGE = 500
 CONTEXT_BUDGET = 1100
 MAX_CHARACTERS = 10_000_000
 ROLE_LENGTH = 64
@@ -34,7 +33,7 @@ Progress = Callable[[int, int], None]
 TurnLike = NewTurn | tuple[Any, ...] | Mapping[str, Any]
 
 
-class Thread:
+class Thread(StoredThread):
     """A thread of turns, as returned by `Memory.thread`.
 
     Safe to use from several threads, and while other processes use the same memory. Calls block;
@@ -58,9 +57,8 @@ class Thread:
             preset: The memory method and its constants.
             settings: The accepted values of the store's model and preset settings.
         """
-        self.name = name
+        super().__init__(name, store)
         self._settings = settings
-        self._store = store
         self._embedder = embedder
         self._preset = preset
         self._lock = threading.RLock()
@@ -132,6 +130,7 @@ class Thread:
 
         Raises:
             InputError: The query is empty, or a value is out of range.
+            ThreadMissingError: The thread does not exist.
         """
         return self.find(self.prepare(query, k=k, budget=budget, min_relevance=min_relevance))
 
@@ -177,10 +176,6 @@ class Thread:
             for hit in fit(hits, asked.budget, named=named)
         ]
 
-    def require(self) -> None:
-        """Raises `ThreadMissingError` if the thread does not exist."""
-        self._require(self._store)
-
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
         asked = self._asked(query)
@@ -199,47 +194,6 @@ class Thread:
     def write(self, hits: Sequence[Hit]) -> str:
         """Returns hits as text for a prompt, in the preset's order."""
         return render(self._preset.settings.arrange(hits))
-
-    def turns(self, *, after: int | None = None, limit: int | None = None) -> list[Turn]:
-        """Returns turns in order, all of them by default.
-
-        Args:
-            after: Only turns with higher ids than this one, which may have been forgotten.
-            limit: Maximum number of turns.
-
-        Raises:
-            InputError: A value is out of range.
-            ThreadMissingError: The thread does not exist.
-        """
-        positive(limit=limit)
-        first = 0 if after is None else max(0, whole("after", after) + 1)
-        with self._store.snapshot() as reader:
-            self._require(reader)
-            if first > MAX_ID:
-                return []
-            return [turn for _, turn in reader.all_turns(self.name, first, limit)]
-
-    def __iter__(self) -> Iterator[Turn]:
-        """Yields all turns in order; turns added or forgotten meanwhile may be seen or not.
-
-        They are read page by page, so that neither RAM nor a snapshot is held.
-        """
-        page = self.turns(limit=PAGE)
-        while page:
-            yield from page
-            page = self.turns(after=page[-1].id, limit=PAGE)
-
-    def __len__(self) -> int:
-        """Returns the number of turns; 0 if the thread does not exist."""
-        return self._store.count(self.name)
-
-    def __repr__(self) -> str:
-        """Returns the name, the location and the number of turns."""
-        try:
-            size = f"{len(self)} turns"
-        except StoreError as error:
-            size = type(error).__name__
-        return f"<Thread {self.name!r} in {self._store.location}: {size}>"
 
     def episodes(self, *, threshold: float | None = None) -> list[Episode]:
         """Returns all episodes in order, the open one last.
@@ -378,10 +332,6 @@ class Thread:
         with self._lock, self._or_reread(), self._store.snapshot() as reader:
             self._require(reader)
             yield self._current(reader), reader
-
-    def _require(self, reader: Reader) -> None:
-        """Raises an error if the thread does not exist."""
-        require_thread(self._store.location, reader, self.name)
 
     @contextmanager
     def _or_reread(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from tests.support.dict_store import DictStore
 from tests.support.streams import CUTTING, stream
 from tsim import InputError, Memory, NewTurn, ThreadMissingError, Turn, errors
 from tsim.excerpt import excerpt
-from tsim.thread import PAGE
+from tsim.stored import PAGE
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tsim.arguments import positive
 from tsim.cli.options import (
     MEMORY,
     THREAD,
@@ -21,7 +20,7 @@ from tsim.cli.options import (
 )
 from tsim.cli.shell import AsJson, print_json
 from tsim.excerpt import excerpt
-from tsim.store import require_thread
+from tsim.stored import StoredThread
 
 SHOWN = 20
 
@@ -58,12 +57,10 @@ def turns(
 
     Example: tsim turns --thread alice --after 19 --limit 20
     """
-    positive(limit=limit)
-    first = 0 if after is None else max(0, after + 1)
-    with closing(open_store(memory, read_only)) as store, store.snapshot() as reader:
-        require_thread(store.location, reader, thread)
-        found = [turn for _, turn in reader.all_turns(thread, first, limit)]
-        left = sum(1 for _ in reader.all_turns(thread, found[-1].id + 1, 1)) if found else 0
+    with closing(open_store(memory, read_only)) as store:
+        stored = StoredThread(thread, store)
+        found = stored.turns(after=after, limit=limit)
+        more = bool(found and stored.turns(after=found[-1].id, limit=1))
     if as_json:
         print_json([asdict(turn) for turn in found])
         return
@@ -72,5 +69,5 @@ def turns(
         at = "" if turn.at is None else datetime.fromtimestamp(turn.at, UTC).isoformat(" ")[:16]
         table.add_row(str(turn.id), at, Text(excerpt(f"{turn.role}: {turn.text}")))
     Console().print(table)
-    if left:
+    if more:
         print(f"there are more; continue with --after {found[-1].id}")
