@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: quickstart test lint fix bench soak clean help
+.PHONY: quickstart test lint fix bench soak dist clean help
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -33,9 +33,14 @@ soak: $(VENV)/.dev  ## Kill a writing process two hundred times and more.
 
 bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installed).
 	@$(BIN)/tsim models fetch
+	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/embed.py
 	$(BIN)/python bench/memory.py --turns 1000 10000
 	$(BIN)/python bench/systems.py --questions 20
+
+dist: $(VENV)/.dev  ## Build wheels and source archives of both packages into dist/.
+	$(BIN)/python -m hatchling build --directory $(CURDIR)/dist
+	cd src/scaleqa && $(CURDIR)/$(BIN)/python -m hatchling build --directory $(CURDIR)/dist
 
 clean:  ## Remove what the other targets made.
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -46,10 +51,12 @@ $(VENV)/.python:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.base: $(VENV)/.python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --constraint constraints.txt --editable .
+# Both packages were one distribution once; replacing it would take the other's `tsim` away.
+$(VENV)/.base: $(VENV)/.python pyproject.toml src/scaleqa/pyproject.toml constraints.txt
+	@$(BIN)/python -m pip uninstall --quiet --quiet --yes scaleqa
+	$(BIN)/python -m pip install --constraint constraints.txt --editable . --editable src/scaleqa
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --constraint constraints.txt --editable . --editable 'src/scaleqa[dev]'
 	@touch $@

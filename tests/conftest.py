@@ -53,6 +53,11 @@ def gte() -> OnnxEmbedder:
     return real_weights("gte-small")
 
 
+@pytest.fixture(scope="session")
+def e5() -> OnnxEmbedder:
+    return real_weights("multilingual-e5-small-q4")
+
+
 @pytest.fixture(params=[LATE, OFFICIAL], ids=lambda preset: preset.name)
 def preset(request: pytest.FixtureRequest) -> Preset:
     """What holds for a memory holds for every method of remembering."""

@@ -1,5 +1,5 @@
 """SCALE-QA: a benchmark of memory for flat, unsegmented, endless conversations."""
 
-from tsim import __version__
+__version__ = "0.1.0"
 
 __all__ = ["__version__"]

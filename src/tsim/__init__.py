@@ -1,5 +1,6 @@
 """TSIM: episodic memory for endless conversations."""
 
+from tsim import environment
 from tsim.errors import (
     DownloadError,
     InputError,
@@ -27,6 +28,7 @@ from tsim.types import (
     Hit,
     NewTurn,
     Receipt,
+    Receipts,
     SpanWhy,
     Turn,
     Why,
@@ -34,6 +36,10 @@ from tsim.types import (
 from tsim.verify import Verification
 
 __version__ = "0.1.0"
+
+# ONNX Runtime reads this when it is imported. Nothing above imports it, and every module of the
+# package is imported after this one.
+environment.disable_telemetry()
 
 __all__ = [
     "LATE",
@@ -52,6 +58,7 @@ __all__ = [
     "NewTurn",
     "Preset",
     "Receipt",
+    "Receipts",
     "RemoteError",
     "SpanWhy",
     "StoreBusyError",

@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tsim import private
+
 BUSY_SECONDS = 60
 LOOKUP = 500  # keys per statement, below SQLite's smallest limit on parameters
 
@@ -23,7 +25,6 @@ class Blobs:
         self.damaged = 0
         self._table = table
         self._lock = threading.Lock()
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._connection = _connect(path, table)
         except sqlite3.DatabaseError:
@@ -62,7 +63,9 @@ class Blobs:
 
 
 def _connect(path: Path, table: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    connection = sqlite3.connect(
+        private.create(path), timeout=BUSY_SECONDS, check_same_thread=False
+    )
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")

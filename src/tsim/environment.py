@@ -8,12 +8,12 @@ HF_ENDPOINT          base URL of the model hub or a mirror of it
 npm_config_registry  base URL of the npm registry (default: what npm is configured to use)
 OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named
 OPENAI_BASE_URL      base URL of chat servers where none is given (default: OpenAI's)
+
+One is set rather than read: ORT_DISABLE_TELEMETRY, for ONNX Runtime.
 """
 
 import os
 from pathlib import Path
-
-import platformdirs
 
 from tsim.errors import InputError
 
@@ -21,7 +21,11 @@ from tsim.errors import InputError
 def cache_dir() -> Path:
     """Returns the directory that holds weights and cached embeddings."""
     override = os.environ.get("TSIM_CACHE")
-    return Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("tsim"))
+    if override:
+        return Path(override).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tsim"))
 
 
 def default_model() -> str:

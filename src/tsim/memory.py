@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from tsim import replay, transfer
+from tsim import replay
 from tsim.across import across
 from tsim.arguments import listed
 from tsim.assemble import render
@@ -233,6 +233,8 @@ class Memory:
         Raises:
             ThreadMissingError: One of the threads does not exist.
         """
+        from tsim import transfer  # brings pydantic, which nothing else here needs
+
         names = None if threads is None else listed("threads", threads)
         return transfer.export(self._store, _place(target), names)
 
@@ -245,6 +247,8 @@ class Memory:
         Returns:
             The number of turns.
         """
+        from tsim import transfer
+
         return transfer.import_(self._store, _place(source), settings=self._accepted())
 
     def backup(self, path: str | Path, *, overwrite: bool = False) -> None:

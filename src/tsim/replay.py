@@ -9,7 +9,7 @@ from tsim.engine import Host
 from tsim.presets import AnyPreset
 from tsim.state import EMPTY, MAX_ID, Changes, ClusterRow, EpisodeRow, SpanRow, TurnRow
 from tsim.store import Store, Written
-from tsim.types import NewTurn, Turn
+from tsim.types import Turn
 from tsim.vectors import Vectors
 
 CHUNK = 512
@@ -106,6 +106,7 @@ def replay(
     by_episode: dict[int, list[Turn]] = defaultdict(list)
     host = Host(
         embed=embedder.embed,
+        embed_query=embedder.embed_query,
         read=lambda ids: {e: by_episode[e] for e in ids},
         turns=lambda ids: [turn for turn in turns if turn.id in ids],
         since=lambda first: (turn for turn in turns if turn.id >= first),
@@ -115,8 +116,7 @@ def replay(
         start = len(rows)
         known = vectors[start : start + len(run)] if vectors is not None else None
         some = embedder.embed([turn.text for turn in run]) if known is None else known
-        new = [NewTurn(role=turn.role, text=turn.text, at=turn.at) for turn in run]
-        changes, _ = engine.grow(new, some, host)
+        changes, _ = engine.grow([turn.again() for turn in run], some, host)
         rows += changes.turns
         for row in changes.turns:
             by_episode[row.episode].append(row.turn)

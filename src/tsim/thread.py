@@ -1,36 +1,41 @@
 """`Thread`: one conversation in a memory."""
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
-from tsim.arguments import Time, moment, positive, share
+from tsim.arguments import Time, positive, share
 from tsim.assemble import fit, render
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.forgetting import filters, preview, select, selection
+from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
 from tsim.presets import AnyPreset
-from tsim.state import Changes, Counters
+from tsim.state import EMPTY, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
 from tsim.stored import StoredThread
-from tsim.types import Episode, ForgetPreview, Forgotten, Hit, NewTurn, Receipt, Turn
+from tsim.types import (
+    Episode,
+    ForgetPreview,
+    Forgotten,
+    Hit,
+    Meta,
+    NewTurn,
+    Receipt,
+    Receipts,
+    Turn,
+)
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
 CONTEXT_BUDGET = 1100
-MAX_CHARACTERS = 10_000_000
-ROLE_LENGTH = 64
-ROLE = re.compile(rf"[^\s\x00-\x1f](?:[^\r\n\x00-\x1f]{{0,{ROLE_LENGTH - 2}}}[^\s\x00-\x1f])?")
 
 Progress = Callable[[int, int], None]
-TurnLike = NewTurn | tuple[Any, ...] | Mapping[str, Any]
 
 
 class Thread(StoredThread):
@@ -65,7 +70,15 @@ class Thread(StoredThread):
         self._engine: Engine | None = None
         self._version = (0, 0)
 
-    def add(self, role: str, text: str, at: float | datetime | None = None) -> Receipt:
+    def add(
+        self,
+        role: str,
+        text: str,
+        at: float | datetime | None = None,
+        *,
+        id: str | None = None,
+        meta: Meta | None = None,
+    ) -> Receipt:
         """Adds a turn durably. Searches find it as soon as this method returns.
 
         Args:
@@ -73,30 +86,39 @@ class Thread(StoredThread):
             text: The text of the turn.
             at: The time of the turn, if known: seconds since the epoch, or a datetime with a time
                 zone.
+            id: What the turn is called where it comes from, at most 256 characters. If the thread
+                has a turn with this id, the same role and the same text, nothing is written and the
+                receipt of that turn is returned. A forgotten turn leaves its id free.
+            meta: Names and values to keep with the turn: text, numbers, booleans or None; at most
+                32 names, and 4,096 bytes as JSON.
 
         Raises:
-            InputError: The turn is invalid.
+            InputError: The turn is invalid, or its id belongs to a turn with another role or text.
             StoreError: The turn could not be written; the memory is unchanged.
         """
-        return self.add_many([(role, text, at)])[0]
+        at = seconds(at)
+        return self.add_many([NewTurn(role=role, text=text, at=at, id=id, meta=meta)])[0]
 
-    def add_many(
-        self, turns: Iterable[TurnLike], *, progress: Progress | None = None
-    ) -> list[Receipt]:
+    def add_many(self, turns: Iterable[TurnLike], *, progress: Progress | None = None) -> Receipts:
         """Adds turns, with the same result as calling `add` for each of them, but faster.
 
         A turn is a `NewTurn`, a tuple (role, text) or (role, text, at), or a mapping with `role`
-        and either `text` or `content`, as used by chat APIs.
+        and either `text` or `content`, as used by chat APIs: messages, requests and responses of
+        OpenAI and Anthropic can be given as they are. What is not text is left out; a message
+        without any adds nothing, and the results of tools in a message become turns of their own.
+        `skipped` on the returned list counts what was left out.
 
         All turns are checked before the first is written. They are written in chunks; `progress` is
         called with the number of turns written so far and the total.
 
         Raises:
-            InputError: A turn is invalid; nothing was added.
+            InputError: A turn is invalid, or its id belongs to another turn; nothing was added.
             StoreError: A chunk could not be written; the chunks before it are kept.
         """
-        checked = [check_turn(as_turn(turn)) for turn in turns]
-        receipts: list[Receipt] = []
+        batch = accept(turns)
+        checked = batch.turns
+        require_same(checked, self._called(self._store, checked))
+        receipts = Receipts(skipped=batch.skipped)
         for start in range(0, len(checked), CHUNK):
             try:
                 receipts += self._add(checked[start : start + CHUNK])
@@ -348,6 +370,7 @@ class Thread(StoredThread):
     def _host(self, reader: Reader) -> Host:
         return Host(
             embed=self._embedder.embed,
+            embed_query=self._embedder.embed_query,
             read=lambda episodes: reader.episode_turns(self.name, episodes),
             turns=lambda ids: reader.turns(self.name, ids),
             since=lambda turn: (found for _, found in reader.all_turns(self.name, turn)),
@@ -362,20 +385,32 @@ class Thread(StoredThread):
     ) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
-        vector = self._embedder.embed_query(query)
-        return Query(text=query, vector=vector, count=count, budget=budget, least=least)
+        return Query(text=query, count=count, budget=budget, least=least)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
-        vectors = self._embedder.embed([turn.text for turn in turns])
+        new = missing(turns, self._called(self._store, turns))
+        vectors = self._embedder.embed([turn.text for turn in new]) if new else EMPTY.turn_vectors
         with self._lock, self._or_reread():
             while True:
                 # End the snapshot before the engine embeds summaries, which may take a while.
                 with self._store.snapshot() as reader:
                     engine = self._current(reader)
-                changes, receipts = engine.grow(turns, vectors, self._host(self._store))
+                    called = self._called(reader, turns)
+                require_same(turns, called)
+                if missing(turns, called) != new:
+                    return self._add(turns)  # others added or removed one of them meanwhile
+                known = {name: engine.receipt(turn.id) for name, turn in called.items()}
+                if not new:
+                    return assign(turns, [], known)
+                changes, added = engine.grow(new, vectors, self._host(self._store))
                 if self._commit(changes, engine.counters):
-                    return receipts
+                    return assign(turns, added, known)
                 self._engine = None
+
+    def _called(self, reader: Reader, turns: Sequence[NewTurn]) -> dict[str, Turn]:
+        """Returns the stored turns with the external ids of new ones."""
+        ids = {turn.id for turn in turns if turn.id is not None}
+        return reader.turns_called(self.name, sorted(ids)) if ids else {}
 
     def _current(self, reader: Reader) -> Engine:
         """Returns the engine, updated to the reader's state."""
@@ -401,48 +436,3 @@ class Thread(StoredThread):
             return False
         self._version = written
         return True
-
-
-def as_turn(value: TurnLike) -> NewTurn:
-    """Converts any of the forms that `add_many` accepts to a turn.
-
-    Raises:
-        InputError: The value has none of these forms.
-    """
-    if isinstance(value, NewTurn):
-        return value
-    if isinstance(value, Mapping):
-        text = value.get("text", value.get("content"))
-        role, at = value.get("role"), value.get("at")
-    elif isinstance(value, tuple) and len(value) in (2, 3):
-        role, text, at = (*value, None)[:3]
-    else:
-        raise InputError(
-            f"expected a turn, found {value!r:.80}; pass (role, text), a mapping with role and "
-            "text, or a NewTurn"
-        )
-    return NewTurn(role=role, text=text, at=at)  # type: ignore[arg-type]  # checked next
-
-
-def check_turn(turn: NewTurn) -> NewTurn:
-    """Checks a turn and returns it, with its time in seconds since the epoch.
-
-    Raises:
-        InputError: The turn is invalid; the message says why.
-    """
-    if not isinstance(turn.role, str) or not ROLE.fullmatch(turn.role):
-        raise InputError(
-            f"role {turn.role!r:.80} is invalid; it must have 1 to {ROLE_LENGTH} printable "
-            "characters and no line breaks"
-        )
-    require_text(turn.role)
-    if not require_text(turn.text).strip():
-        raise InputError(
-            f"a {turn.role} turn is empty; a turn needs at least one visible character"
-        )
-    if len(turn.text) > MAX_CHARACTERS:
-        raise InputError(
-            f"a {turn.role} turn has {len(turn.text)} characters, more than {MAX_CHARACTERS}; "
-            "split it, or store a reference to the document instead"
-        )
-    return turn if turn.at is None else replace(turn, at=moment("at", turn.at))

@@ -1,4 +1,8 @@
-"""Export and import of a memory as JSON lines; equal content is exported as equal bytes."""
+"""Export and import of a memory as JSON lines; equal content is exported as equal bytes.
+
+Version 2 has external ids and meta. A memory without them is exported as version 1, which earlier
+versions of this package can import.
+"""
 
 import base64
 import hashlib
@@ -11,12 +15,14 @@ from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tsim import private
+from tsim.checking import check_id, check_meta
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
 from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, SpanRow, TurnRow
 from tsim.store import Accepted, Reader, Store, Written, require_thread
 from tsim.store.agreement import differing
-from tsim.types import Turn
+from tsim.types import Meta, Turn
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 NextId = Annotated[int, Field(ge=0, le=MAX_ID + 1)]
@@ -29,7 +35,7 @@ class _Line(BaseModel):
 class _Head(_Line):
     kind: Literal["memory"] = "memory"
     format: Literal["tsim-memory"] = "tsim-memory"
-    version: Literal[1] = 1
+    version: Literal[1, 2]
     settings: dict[str, str]
 
 
@@ -49,6 +55,13 @@ class _Turn(_Line):
     at: float | None
     text: str
     vector: str
+    external_id: str | None = None
+    meta: Meta | None = None
+
+    def dump(self) -> dict[str, Any]:
+        """Returns the line, without an id and meta that the turn does not have."""
+        absent = {name for name in ("external_id", "meta") if getattr(self, name) is None}
+        return self.model_dump(exclude=absent)
 
 
 class _Episode(_Line):
@@ -105,7 +118,7 @@ def export(store: Store, target: Path | BinaryIO, threads: Sequence[str] | None 
     part = target.with_name(target.name + ".part")
     try:
         try:
-            with part.open("wb") as out:
+            with private.create(part).open("wb") as out:
                 turns = _write(store, out, threads)
             part.replace(target)
         finally:
@@ -153,7 +166,12 @@ def import_(store: Store, source: Path | BinaryIO, *, settings: Accepted) -> int
 
 
 def _lines(reader: Reader, threads: Sequence[str]) -> Iterator[dict[str, Any]]:
-    yield _Head(settings=reader.settings()).model_dump()
+    named = any(
+        turn.external_id is not None or turn.meta is not None
+        for name in threads
+        for _, turn in reader.all_turns(name)
+    )
+    yield _Head(version=2 if named else 1, settings=reader.settings()).model_dump()
     for name in threads:
         state = reader.load(name)
         yield _Thread(
@@ -170,7 +188,9 @@ def _lines(reader: Reader, threads: Sequence[str]) -> Iterator[dict[str, Any]]:
                 at=turn.at,
                 text=turn.text,
                 vector=_text(vector_to_bytes(vector)),
-            ).model_dump()
+                external_id=turn.external_id,
+                meta=turn.meta,
+            ).dump()
         for row in state.episodes:
             vector_text = None if row.vector is None else _text(vector_to_bytes(row.vector))
             yield _Episode(id=row.id, vector=vector_text).model_dump()
@@ -255,13 +275,7 @@ def _text_lines(source: Path | BinaryIO, path: Path | str) -> Iterator[str]:
 def _gather(path: Path | str, thread: _Thread, rows: list[_Row]) -> Written:
     clusters = [row for row in rows if isinstance(row, _Cluster)]
     turns = tuple(
-        TurnRow(
-            turn=Turn(id=row.id, role=row.role, text=row.text, at=row.at),
-            episode=row.episode,
-            vector=vector_from_bytes(_bytes(row.vector)),
-        )
-        for row in rows
-        if isinstance(row, _Turn)
+        _turns(f"{path}, thread {thread.name!r}", (row for row in rows if isinstance(row, _Turn)))
     )
     spans = (row for row in rows if isinstance(row, _Span))
     changes = Changes(
@@ -290,6 +304,35 @@ def _gather(path: Path | str, thread: _Thread, rows: list[_Row]) -> Written:
         turn=thread.next_turn, episode=thread.next_episode, cluster=thread.next_cluster
     )
     return changes, counters
+
+
+def _turns(where: str, rows: Iterable[_Turn]) -> Iterator[TurnRow]:
+    """Yields the turns of a thread; an external id belongs to one of them."""
+    named: dict[str, int] = {}
+    for row in rows:
+        called, meta = row.external_id, row.meta
+        try:
+            called = None if called is None else check_id(called)
+            meta = None if meta is None else check_meta(meta)
+        except InputError as error:
+            raise InputError(f"{where}, turn {row.id}: {error}; nothing was imported") from error
+        if called is not None and named.setdefault(called, row.id) != row.id:
+            raise InputError(
+                f"{where}: turns {named[called]} and {row.id} have the external id {called!r}; "
+                "nothing was imported"
+            )
+        yield TurnRow(
+            turn=Turn(
+                id=row.id,
+                role=row.role,
+                text=row.text,
+                at=row.at,
+                external_id=called,
+                meta=meta,
+            ),
+            episode=row.episode,
+            vector=vector_from_bytes(_bytes(row.vector)),
+        )
 
 
 def _spans(where: str, rows: Iterable[_Span], turns: Sequence[TurnRow]) -> Iterator[SpanRow]:

@@ -1,14 +1,18 @@
 """The data types of the public API: turns, episodes, hits, receipts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 from tsim.excerpt import excerpt
 
 USER_ROLE = "user"
 # The paper calls this speaker "model"; most chat APIs call it "assistant".
 MODEL_ROLES = frozenset({"model", "assistant"})
+
+# What may be noted about a turn: a few names with simple values.
+Meta: TypeAlias = Mapping[str, str | int | float | bool | None]
 
 
 class View(StrEnum):
@@ -37,21 +41,53 @@ class NewTurn:
         role: The speaker: `user`, `model` (or `assistant`), or any other name.
         text: The text of the turn, unchanged.
         at: Seconds since the epoch, if known.
+        id: What the turn is called where it comes from. A thread has one turn for each such id.
+        meta: Names and values to keep with the turn.
     """
 
     role: str
     text: str
     at: float | None = None
+    id: str | None = None
+    meta: Meta | None = field(default=None, hash=False)
+
+    def numbered(self, number: int) -> "Turn":
+        """Returns the turn as it is stored under a number."""
+        return Turn(
+            id=number,
+            role=self.role,
+            text=self.text,
+            at=self.at,
+            external_id=self.id,
+            meta=self.meta,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A stored turn. Ids count from 0 within a thread and are never reused."""
+    """A stored turn. Ids count from 0 within a thread and are never reused.
+
+    Attributes:
+        id: Its number in the thread.
+        role: The speaker.
+        text: The text, unchanged.
+        at: Seconds since the epoch, if known.
+        external_id: What it is called where it comes from, if that was given.
+        meta: Names and values that were given with it, sorted by name; None if there are none.
+    """
 
     id: int
     role: str
     text: str
     at: float | None = None
+    external_id: str | None = None
+    meta: Meta | None = field(default=None, hash=False)
+
+    def again(self) -> NewTurn:
+        """Returns the turn as it was added."""
+        return NewTurn(
+            role=self.role, text=self.text, at=self.at, id=self.external_id, meta=self.meta
+        )
 
     def __repr__(self) -> str:
         """Returns the turn with the beginning of its text."""
@@ -215,17 +251,35 @@ class Receipt:
         episode: The episode it joined.
         closed: The episode that it closed, if any.
         views: The views in which it can now be found.
+        known: Whether the turn was there already, under the same external id. Receipts are compared
+            without it.
     """
 
     turn: int
     episode: int
     closed: int | None = None
     views: tuple[View, ...] = (View.RAW,)
+    known: bool = field(default=False, compare=False)
 
     def __repr__(self) -> str:
         """Returns the turn, its episode, and the episode that it closed."""
         closed = "" if self.closed is None else f", closed={self.closed}"
         return f"Receipt(turn={self.turn}, episode={self.episode}{closed})"
+
+
+class Receipts(list[Receipt]):
+    """The receipts of turns that were added together, in order.
+
+    Attributes:
+        skipped: What the messages held that is not text, counted by kind.
+    """
+
+    def __init__(
+        self, receipts: Iterable[Receipt] = (), *, skipped: Mapping[str, int] | None = None
+    ) -> None:
+        """Holds receipts, and what was left out."""
+        super().__init__(receipts)
+        self.skipped: dict[str, int] = dict(skipped or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

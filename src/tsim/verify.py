@@ -1,5 +1,6 @@
 """Consistency checks of a memory."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +54,7 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         try:
             with store.snapshot() as reader:
                 state = reader.load(name)
-                stored = {turn.id for _, turn in reader.all_turns(name)}
+                stored = {turn.id: turn.external_id for _, turn in reader.all_turns(name)}
         except StoreError as error:
             problems.append(f"thread {name!r}: {error}")
             continue
@@ -67,8 +68,14 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         problems += [
             f"thread {name!r}: {problem}" for problem in check(state, dimension, summarises)
         ]
-        if stored != {*state.turn_ids}:
+        if {*stored} != {*state.turn_ids}:
             problems.append(f"thread {name!r}: turns and vectors do not match")
+        named = Counter(one for one in stored.values() if one is not None)
+        problems += [
+            f"thread {name!r}: {count} turns have the external id {one!r}"
+            for one, count in sorted(named.items())
+            if count > 1
+        ]
     return Verification(
         threads=len(names),
         turns=counts[0],

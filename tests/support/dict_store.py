@@ -50,6 +50,11 @@ class Kept:
         now = self.clock + 1
         nothing = KeptThread(version=now, epoch=now, counters=counters)
         before = self.threads.get(name, nothing)
+        kept = (row.turn for key, row in before.turns.items() if key not in changes.removed_turns)
+        called = [t.external_id for t in (*kept, *(row.turn for row in changes.turns))]
+        named = [name for name in called if name is not None]
+        if len({*named}) < len(named):
+            raise StoreError(f"thread {name!r} would have two turns with the same external id")
         after = KeptThread(
             version=now,
             epoch=now if changes.removes else before.epoch,
@@ -134,6 +139,10 @@ class DictReader:
     def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
         wanted = {*ids}
         return [turn for _, turn in self.all_turns(thread) if turn.id in wanted]
+
+    def turns_called(self, thread: str, external_ids: Sequence[str]) -> dict[str, Turn]:
+        wanted = {*external_ids}
+        return {t.external_id: t for _, t in self.all_turns(thread) if t.external_id in wanted}
 
     def open_turns(self, thread: str) -> list[Turn]:
         found = self._kept.threads.get(thread)

@@ -34,6 +34,7 @@ class Feed:
         self.embedded = []
         self.host = Host(
             embed=self._embed,
+            embed_query=lambda text: embed([text])[0],
             read=lambda ids: {e: self.turns[e] for e in ids},
             turns=lambda ids: [
                 turn for turns in self.turns.values() for turn in turns if turn.id in ids
@@ -60,7 +61,7 @@ class Feed:
         self.receipts += receipts
 
     def search(self, text="the question", count=None, budget=None, least=0.0):
-        query = Query(text=text, vector=embed([text])[0], count=count, budget=budget, least=least)
+        query = Query(text=text, count=count, budget=budget, least=least)
         return self.engine.search(query, self.host)
 
     @property

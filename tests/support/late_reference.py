@@ -180,6 +180,7 @@ def turn_features(q, t, *, cosines, highest, words, own, inherited, again, turns
         "tells": told,
         "tells × covered": told * g,
         "first person": math.log(1 + first_person(text)),
+        "named speaker": 0.0,
         "asks": float(text.rstrip().endswith("?")),
         "length": math.log(1 + min(length, long)),
         "excess length": math.log(min(max(1.0, length / long), 5.0)),

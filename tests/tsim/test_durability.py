@@ -62,9 +62,9 @@ with Memory.open(path, model=embedder, preset=preset) as memory:
 """
 
 
-def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+def start(code: str, *arguments: object, stdin: int | None = None) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def test_weights_are_written_as_they_were_read():
         (b"\xff\xfe", "not a file of fitted weights"),
         (changed("extension"), "Field required"),
         (changed("relevance"), "Field required"),
-        (changed("surplus", value=1.0), "Extra inputs are not permitted"),
+        (changed("surplus", value=1.0), "Unexpected keyword argument"),
         (changed("run", "cosine", value="much"), "valid number"),
         (changed("run", "cosine", value=float("nan")), "finite number"),
         (changed("turn", "words", value=float("inf")), "finite number"),

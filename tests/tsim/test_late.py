@@ -655,7 +655,7 @@ def test_words_that_tell_more_weigh_more_beside_meaning(tmp_path):
         thread.search("for Oduya")
         for text, place in (("for Oduya", 7), ("for all", 8)):
             index = thread._engine.index
-            asked = ask(SPAN, index, thread._asked(text))
+            asked = ask(SPAN, index, text, Sided().embed_query)
             weights, postings = asked.weights, index.postings
             nats = sum(share * postings.rarity(term) for term, share in weights.items())
             held = weights[text.split()[1].lower()] / 2

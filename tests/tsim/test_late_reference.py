@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.support import late_reference as slow
 from tests.support.feed import Feed, embed, relaxed, streams
 from tsim import LATE
-from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
 from tsim.engine.late.scoring import observe, score, value
 from tsim.fitted import GROUPS
@@ -70,10 +69,9 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     feed = Feed(preset)
     feed.add(turns)
     index = feed.engine.index
-    query = Query(text=question, vector=embed([question])[0])
     texts = [text for _, text in turns]
     vectors = embed(texts).tolist()
-    asked_vector = query.vector.tolist()
+    asked_vector = embed([question])[0].tolist()
     index.settle()
 
     # Boundaries and runs.
@@ -90,7 +88,7 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     # Relevance of turns.
     weights = term_weights(question, index.postings, rarity_power=2.0, name_factor=2.0)
     nats = information(weights, index.postings)
-    asked = ask(settings.span, index, query)
+    asked = ask(settings.span, index, question, feed.host.embed_query)
     owns, plain, covered, window = slow.relevant(
         settings.span, turns, vectors, asked_vector, weights, nats
     )

@@ -280,14 +280,14 @@ def test_a_budget_is_kept_to_the_token(tmp_path, tiny_embedder, preset):
 )
 def test_hostile_lines_are_refused_without_a_traceback(line):
     code = (
-        "import sys; from tsim.turnfile import read_turns; from tsim.errors import InputError\n"
-        "try: read_turns([sys.stdin.buffer.read()], 'x')\n"
-        "except InputError as error: print('refused', str(error)[:60])"
+        "import sys; from tsim.logs import Format, read_log\n"
+        "log = read_log(sys.stdin.buffer.read(), format=Format.JSONL)\n"
+        "print(*log.turns, 'refused', log.problems[0])"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], input=line, capture_output=True, text=True, check=True
     )
-    assert ran.stdout.startswith("refused x, line 1")
+    assert ran.stdout.startswith("refused line 1: ")
 
 
 def test_an_export_with_an_id_that_no_thread_can_have_is_refused(tmp_path, tiny_embedder, preset):

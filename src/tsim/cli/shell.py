@@ -1,7 +1,8 @@
 """Output, progress and error handling shared by all commands of this repository.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage,
-130 interrupted. With --json an error is printed as {"error": {"kind": …, "message": …}}.
+3 done except for input that could not be read, 130 interrupted. With --json an error is printed as
+{"error": {"kind": …, "message": …}}.
 """
 
 import json
@@ -22,6 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from tsim import private
 from tsim.errors import TsimError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -63,7 +65,8 @@ def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = 
     """
     reported: tuple[type[Exception], ...] = (TsimError, *failures)
     try:
-        app()
+        with private.by_default():
+            app()
     except reported as error:
         _fail(program, getattr(error, "kind", "error"), str(error))
     except OSError as error:

@@ -1,6 +1,5 @@
 """`tsim add | search | context | episodes`: commands on the turns of threads."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tsim.checking import check_turn
+from tsim.cli.logfile import INCOMPLETE, Ids, LogFormat, Strict, described, read, tell
 from tsim.cli.options import (
     MEMORY,
     PRESET,
@@ -26,10 +27,12 @@ from tsim.cli.options import (
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.errors import InputError
 from tsim.excerpt import excerpt
+from tsim.logs.detect import Format
+from tsim.logs.reading import Log
 from tsim.memory import Memory
-from tsim.thread import CONTEXT_BUDGET, check_turn
-from tsim.turnfile import read_turns
-from tsim.types import USER_ROLE, Hit, NewTurn, ids
+from tsim.thread import CONTEXT_BUDGET
+from tsim.types import USER_ROLE, Hit, NewTurn
+from tsim.types import ids as turn_ids
 
 Query = Annotated[
     str, typer.Argument(help="A question or request in plain language. - reads stdin.")
@@ -56,8 +59,11 @@ MinRelevance = Annotated[
 def add(
     file: Annotated[
         Path | None,
-        typer.Argument(help="JSON lines with role and text. Reads stdin if omitted or -."),
+        typer.Argument(help="A log of messages, plain or gzipped. Reads stdin if omitted or -."),
     ] = None,
+    format: LogFormat = None,
+    strict: Strict = False,
+    ids: Ids = True,
     memory: MemoryPath = MEMORY,
     thread: ThreadName = THREAD,
     text: Annotated[
@@ -70,37 +76,41 @@ def add(
     preset: PresetName = PRESET,
     as_json: AsJson = False,
 ) -> None:
-    """Add turns to a thread. If any line is invalid, nothing is added.
+    """Add the turns of a log to a thread.
+
+    Messages that cannot be read are named and left out (exit code 3); with --strict nothing is
+    added then.
 
     Example: tsim add chat.jsonl --thread alice
 
     Example: tsim add --text "New projects run on one consumer GPU." --role user
     """
-    turns = _turns(file) if text is None else [_turn(file, text, role)]
-    if text is None and role is not None:
-        raise InputError("--role is the speaker of --text; lines have roles of their own")
-    with Memory.open(memory, model=model, preset=preset) as opened, progress_bar("turns") as report:
-        receipts = opened.thread(thread).add_many(turns, progress=report)
-    if as_json:
-        print_json([asdict(receipt) for receipt in receipts])
+    source = "stdin" if file is None or str(file) == STREAM else str(file)
+    if text is not None:
+        log = _line(file, text, role)
+    elif role is not None:
+        raise InputError("--role is the speaker of --text; messages have roles of their own")
     else:
-        episodes = len({receipt.episode for receipt in receipts})
-        print(f"added {len(receipts)} turns in {episodes} episodes to {thread} in {memory}")
+        log = read(file, source, format=format, strict=strict, ids=ids)
+    with Memory.open(memory, model=model, preset=preset) as opened, progress_bar("turns") as report:
+        receipts = opened.thread(thread).add_many(log.turns, progress=report)
+    if as_json:
+        print_json({"receipts": [asdict(receipt) for receipt in receipts], **described(log)})
+    else:
+        new = [receipt for receipt in receipts if not receipt.known]
+        episodes = len({receipt.episode for receipt in new})
+        known = f"; {len(receipts) - len(new)} were there already" if new != receipts else ""
+        print(f"added {len(new)} turns in {episodes} episodes to {thread} in {memory}{known}")
+        tell(log, source)
+    if log.problems:
+        raise typer.Exit(INCOMPLETE)
 
 
-def _turns(file: Path | None) -> list[NewTurn]:
-    if file is None or str(file) == STREAM:
-        return read_turns(sys.stdin.buffer, "stdin")
-    if not file.is_file():
-        raise InputError(f"{file} does not exist or is not a file")
-    with file.open("rb") as lines:
-        return read_turns(lines, str(file))
-
-
-def _turn(file: Path | None, text: str, role: str | None) -> NewTurn:
+def _line(file: Path | None, text: str, role: str | None) -> Log:
     if file is not None:
         raise InputError(f"--text cannot be combined with {file}; pass one of them")
-    return check_turn(NewTurn(role=USER_ROLE if role is None else role, text=text_or_stdin(text)))
+    turn = NewTurn(role=USER_ROLE if role is None else role, text=text_or_stdin(text))
+    return Log(format=Format.PARAGRAPHS, turns=(check_turn(turn),))
 
 
 def search(
@@ -194,7 +204,7 @@ def episodes(
         first = episode.turns[0]
         name = f"{episode.id} (open)" if episode.open else str(episode.id)
         begins = Text(excerpt(f"{first.role}: {first.text}"))
-        table.add_row(name, ids(episode.turns), begins)
+        table.add_row(name, turn_ids(episode.turns), begins)
     Console().print(table)
 
 

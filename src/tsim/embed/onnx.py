@@ -8,8 +8,10 @@ from onnx import ModelProto
 from pydantic import BaseModel, ValidationError
 from safetensors.numpy import load_file
 
+from tsim.embed import common
 from tsim.embed.bert import BertConfig, build_graph
 from tsim.embed.models import BGE_QUERY_PREFIX, Pooling, Settings, identity_of
+from tsim.embed.packed import PACKED_FILE, packed_weights
 from tsim.embed.protocol import require_text
 from tsim.embed.runtime import (
     Session,
@@ -35,7 +37,7 @@ class _PoolingFile(BaseModel):
 
 
 def read_settings(directory: Path) -> Settings:
-    """Reads pooling, length limit and query prefix from a directory in Hugging Face layout.
+    """Reads pooling, length limit and prefixes from a directory in Hugging Face layout.
 
     Raises:
         ModelError: The directory configures something other than mean or CLS pooling.
@@ -59,10 +61,13 @@ def read_settings(directory: Path) -> Settings:
         limit = min(limit, int(read_json(sentence).get("max_seq_length") or limit))
     bge = "bge-" in directory.name.lower() and pooling is Pooling.CLS
     prefix = BGE_QUERY_PREFIX if bge else ""
+    text_prefix = ""
     prompts = directory / "config_sentence_transformers.json"
     if prompts.is_file():
-        prefix = read_json(prompts).get("prompts", {}).get("query") or prefix
-    return Settings(pooling=pooling, max_tokens=limit, query_prefix=prefix)
+        found = read_json(prompts).get("prompts", {})
+        prefix = found.get("query") or prefix
+        text_prefix = found.get("passage") or found.get("document") or text_prefix
+    return Settings(pooling=pooling, max_tokens=limit, query_prefix=prefix, text_prefix=text_prefix)
 
 
 class OnnxEmbedder:
@@ -85,7 +90,7 @@ class OnnxEmbedder:
         """Opens the model.
 
         Args:
-            directory: Contains `config.json`, `tokenizer.json` and weights.
+            directory: Contains `config.json`, `tokenizer.json` and weights, or all in one file.
             graphs: Directory in which graphs built from safetensors are cached.
             settings: Pooling and limits. Read from the directory by default.
             identity: Identifies the weights. Computed from their hash by default.
@@ -108,12 +113,14 @@ class OnnxEmbedder:
             if check:
                 check()
         else:
-            config = BertConfig.from_json(read_json(directory / "config.json"))
+            config = directory / "config.json"
 
             def build() -> ModelProto:
                 if check:
                     check()
-                return build_graph(load_file(weights), config)
+                if weights.name == PACKED_FILE:
+                    return build_graph(*packed_weights(weights))
+                return build_graph(load_file(weights), BertConfig.from_json(read_json(config)))
 
             graph = kept_graph(graphs, self._identity, build)
         self._session = Session(graph, threads)
@@ -135,10 +142,7 @@ class OnnxEmbedder:
         Raises:
             InputError: One of the texts is not a valid string.
         """
-        out = np.empty((len(texts), self._dimension), dtype=np.float32)
-        for places, hidden in self._hidden(texts):
-            out[places] = self._pool(hidden)
-        return unit(out)
+        return self._embed(texts, self.settings.text_prefix)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
         """Returns the encoder's states before pooling: one matrix per text, one row per token.
@@ -149,21 +153,30 @@ class OnnxEmbedder:
             InputError: One of the texts is not a valid string.
         """
         found: dict[int, Vectors] = {}
-        for places, hidden in self._hidden(texts):
+        for places, hidden in self._hidden(texts, self.settings.text_prefix):
             found.update(zip(places, hidden, strict=True))
         return [found[place] for place in range(len(texts))]
 
     def embed_query(self, text: str) -> Vector:
         """Embeds a search query, with the model's query prefix if it has one."""
-        row: Vector = self.embed([self.settings.query_prefix + require_text(text)])[0]
+        row: Vector = self._embed([text], self.settings.query_prefix)[0]
         return row
 
-    def _hidden(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Vectors]]:
+    def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
+        out = np.empty((len(texts), self._dimension), dtype=np.float32)
+        for places, hidden in self._hidden(texts, prefix):
+            out[places] = self._pool(hidden)
+        vectors = unit(out)
+        if self.settings.common:
+            return common.remove(vectors, common.load(self.settings.common))
+        return vectors
+
+    def _hidden(self, texts: Sequence[str], prefix: str) -> Iterator[tuple[list[int], Vectors]]:
         """Runs the encoder; yields the positions of texts and their states, batch by batch."""
         if isinstance(texts, str):
             raise InputError("expected a list of texts, found one string; wrap it in a list")
         limit = CHARACTERS_PER_TOKEN * self.settings.max_tokens
-        cut = [require_text(text)[:limit] for text in texts]
+        cut = [prefix + require_text(text)[:limit] for text in texts]
         encoded = [e.ids for e in self._tokenizer.encode_batch(cut)]
         for places in equal_lengths(encoded):
             self.forward_passes += 1

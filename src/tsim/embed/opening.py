@@ -1,4 +1,8 @@
-"""Opens an embedder from a model name, path or URL."""
+"""Opens an embedder from a model name, path or URL.
+
+ONNX Runtime and httpx are imported by the first embedder that needs them: they take longer to load
+than all the rest, and listing or exporting a memory embeds nothing.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -7,9 +11,7 @@ from pathlib import Path
 from tsim import environment
 from tsim.embed.cache import CachedEmbedder
 from tsim.embed.models import ModelSpec, find_spec
-from tsim.embed.onnx import OnnxEmbedder
 from tsim.embed.protocol import Embedder
-from tsim.embed.remote import RemoteEmbedder
 from tsim.errors import InputError
 from tsim.vectors import Vector, Vectors
 from tsim.weights import require, verify
@@ -67,20 +69,27 @@ def _open(model: str, threads: int | None) -> Embedder:
         if not hash_sign or not name:
             raise InputError(f"{model!r} does not name a model; write it as URL#MODEL")
         key = environment.api_key(KEY_VARIABLE) if url.startswith("https://") else None
+        from tsim.embed.remote import RemoteEmbedder
+
         return RemoteEmbedder(url, name, key=key)
     cache = environment.cache_dir()
     graphs = cache / "graphs"
     if Path(model).is_dir():
+        from tsim.embed.onnx import OnnxEmbedder
+
         return OnnxEmbedder(Path(model), graphs=graphs, threads=threads)
     spec = find_spec(model)
-    return LazyEmbedder(
-        spec,
-        lambda: OnnxEmbedder(
+
+    def load() -> Embedder:
+        from tsim.embed.onnx import OnnxEmbedder
+
+        return OnnxEmbedder(
             require(cache, spec),
             graphs=graphs,
             settings=spec.settings,
             identity=spec.identity,
             threads=threads,
             check=lambda: verify(require(cache, spec), spec),
-        ),
-    )
+        )
+
+    return LazyEmbedder(spec, load)

@@ -11,19 +11,23 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnxruntime
 from tokenizers import Tokenizer
 
-from tsim import environment
+from tsim import private
 from tsim.embed.bert import OPSET
+from tsim.embed.packed import PACKED_FILE, packed_tokenizer
 from tsim.errors import ModelError
 
-environment.disable_telemetry()
-import onnxruntime  # noqa: E402 - it reads the environment when it is imported
+# If a program imported ONNX Runtime before tsim, reporting has begun; at least our sessions are
+# left out of it.
+onnxruntime.disable_telemetry_events()
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
 # Larger batches are no faster on CPUs; at this size the hidden states fit into the CPU cache.
 BATCH_TOKENS = 2048
+WEIGHTS_FILES = ("model.safetensors", "onnx/model.onnx", "model.onnx", PACKED_FILE)
 
 
 def machine_threads() -> int:
@@ -41,11 +45,12 @@ def weights_file(directory: Path) -> Path:
         raise ModelError(
             f"{directory} is not a directory; expected a model directory in Hugging Face layout"
         )
-    names = ("model.safetensors", "onnx/model.onnx", "model.onnx")
-    for name in names:
+    for name in WEIGHTS_FILES:
         if (directory / name).is_file():
             return directory / name
-    raise ModelError(f"{directory} contains none of {', '.join(names)}; a model needs one of them")
+    raise ModelError(
+        f"{directory} contains none of {', '.join(WEIGHTS_FILES)}; a model needs one of them"
+    )
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -74,9 +79,13 @@ def read_tokenizer(directory: Path, most_tokens: int) -> Tokenizer:
         ModelError: The tokenizer is missing.
     """
     path = directory / "tokenizer.json"
-    if not path.is_file():
+    packed = directory / PACKED_FILE
+    if path.is_file():
+        tokenizer = Tokenizer.from_file(str(path))
+    elif packed.is_file():
+        tokenizer = packed_tokenizer(packed)
+    else:
         raise ModelError(f"{path} is missing; a model directory in Hugging Face layout contains it")
-    tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.enable_truncation(most_tokens)
     return tokenizer
@@ -88,7 +97,7 @@ def kept_graph(graphs: Path, identity: str, build: Callable[[], onnx.ModelProto]
     target = graphs / f"{key}-opset{OPSET}.onnx"
     if not target.is_file():
         model = build()
-        graphs.mkdir(parents=True, exist_ok=True)
+        private.make_directory(graphs)
         with tempfile.NamedTemporaryFile(dir=graphs, suffix=".part", delete=False) as part:
             part.write(model.SerializeToString())
         onnx.checker.check_model(part.name)

@@ -118,7 +118,7 @@ class EpisodeEngine(Numbered):
         finished: dict[int, list[Turn]] = {}
         for new, vector in zip(turns, vectors, strict=True):
             closed = self._advance(new, vector, finished)
-            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            turn = new.numbered(self._counters.turn)
             episode = self._counters.episode - 1
             self._counters = replace(self._counters, turn=turn.id + 1)
             self._open.append(turn)
@@ -142,9 +142,9 @@ class EpisodeEngine(Numbered):
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Ranks episodes by the evidence from the three views."""
-        settings = self.settings.rank
-        similar = self._raw.scores(query.vector)
-        summary = self._summaries.scores(query.vector)
+        settings, vector = self.settings.rank, host.embed_query(query.text)
+        similar = self._raw.scores(vector)
+        summary = self._summaries.scores(vector)
         ranked = rank(
             settings,
             settings.k_final if query.count is None else query.count,
@@ -158,7 +158,7 @@ class EpisodeEngine(Numbered):
             ],
             clusters=[
                 ClusterHit(id=cluster, similarity=s, episodes=self._expand(cluster, summary))
-                for cluster, s in self._clusters.search(query.vector, settings.k_cluster)
+                for cluster, s in self._clusters.search(vector, settings.k_cluster)
             ],
             relatives=lambda seeds: self._relatives(seeds, summary),
             neighbours=self._neighbours,
@@ -175,10 +175,10 @@ class EpisodeEngine(Numbered):
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking."""
-        settings = self.settings.rank
-        raw = best(self._raw.scores(query.vector), settings.k_raw)
-        summaries = best(self._summaries.scores(query.vector), settings.k_summary)
-        clusters = self._clusters.search(query.vector, settings.k_cluster)
+        settings, vector = self.settings.rank, host.embed_query(query.text)
+        raw = best(self._raw.scores(vector), settings.k_raw)
+        summaries = best(self._summaries.scores(vector), settings.k_summary)
+        clusters = self._clusters.search(vector, settings.k_cluster)
         views = {
             View.RAW: {self._turn_episodes[place] for place in raw},
             View.SUMMARY: {self._closed[place] for place in summaries},

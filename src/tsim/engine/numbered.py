@@ -4,6 +4,7 @@ from bisect import bisect_left
 from dataclasses import replace
 
 from tsim.state import Counters
+from tsim.types import Receipt
 
 
 class Numbered:
@@ -27,3 +28,11 @@ class Numbered:
     def skip_to(self, turn: int) -> None:
         """Skips turn ids: the next turn gets this id."""
         self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
+
+    def receipt(self, turn: int) -> Receipt:
+        """Returns the receipt of a stored turn, as far as its neighbours are still there."""
+        place = bisect_left(self._turn_ids, turn)
+        episode = self._turn_episodes[place]
+        before = self._turn_episodes[place - 1] if place else episode
+        closed = before if before != episode else None
+        return Receipt(turn=turn, episode=episode, closed=closed, known=True)

@@ -15,12 +15,14 @@ class Host:
 
     Attributes:
         embed: Embeds passages.
+        embed_query: Embeds a query.
         read: Returns the turns of stored episodes, by episode.
         turns: Returns the given stored turns in order of their ids.
         since: Returns the stored turns from the given id, in order.
     """
 
     embed: Callable[[Sequence[str]], Vectors]
+    embed_query: Callable[[str], Vector]
     read: Callable[[Sequence[int]], dict[int, list[Turn]]]
     turns: Callable[[Sequence[int]], list[Turn]]
     since: Callable[[int], Iterable[Turn]]
@@ -32,14 +34,12 @@ class Query:
 
     Attributes:
         text: The text of the query.
-        vector: Its embedding.
         count: Maximum number of spans to return; None for the method's default.
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
         least: Minimum relevance of a span; None for the method's default.
     """
 
     text: str
-    vector: Vector
     count: int | None = None
     budget: int | None = None
     least: float | None = None
@@ -97,6 +97,10 @@ class Engine(Protocol):
 
     def skip_to(self, turn: int) -> None:
         """Skips turn ids: the next turn gets this id."""
+        ...
+
+    def receipt(self, turn: int) -> Receipt:
+        """Returns the receipt of a stored turn again."""
         ...
 
     def search(self, query: Query, host: Host) -> list[Found]:

@@ -6,12 +6,10 @@ features is refused, and they contain the hash of the threads and questions that
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Any, ClassVar
 
 from tsim.engine import LateSettings
 from tsim.errors import InputError
@@ -53,7 +51,8 @@ UNFITTED = FittedSettings(
 DIGITS = 6
 
 
-class Weights(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
     """A file of fitted weights.
 
     Attributes:
@@ -63,7 +62,7 @@ class Weights(BaseModel):
         run: Weights of the features of runs, by name; likewise for the other groups.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}
 
     model: str
     fitted_on: str
@@ -83,7 +82,8 @@ def ships(model: str) -> bool:
 
 def load(model: str) -> Weights:
     """Returns the weights that were fitted for a model and ship with the package."""
-    return parse((resources.files("tsim.fitted") / f"{model}.json").read_bytes(), model)
+    # The tests check these files; `parse` would bring pydantic into every `import tsim`.
+    return Weights(**json.loads((resources.files("tsim.fitted") / f"{model}.json").read_bytes()))
 
 
 def read(path: Path) -> Weights:
@@ -104,8 +104,10 @@ def parse(content: bytes, name: str) -> Weights:
     Raises:
         InputError: It is not one, or it was fitted for other features.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     try:
-        weights = Weights.model_validate_json(content)
+        weights = TypeAdapter(Weights).validate_json(content)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise InputError(

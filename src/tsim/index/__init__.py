@@ -1,8 +1,9 @@
 """Exact search over a thread, by vectors and by words."""
 
 from tsim.index.dense import DenseIndex
-from tsim.index.postings import TERM, Postings, distinct, terms
+from tsim.index.postings import Postings
 from tsim.index.speakers import Speakers
 from tsim.index.windows import WindowIndex
+from tsim.words import TERM, distinct, terms
 
 __all__ = ["TERM", "DenseIndex", "Postings", "Speakers", "WindowIndex", "distinct", "terms"]

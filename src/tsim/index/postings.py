@@ -14,44 +14,15 @@ import numpy.typing as npt
 
 from tsim.index.windows import summed
 from tsim.vectors import Vector
+from tsim.words import DENSE, terms
 
 # Number of runs up to which summing over the whole thread is faster than sorting the runs that
 # contain a term.
 SHORT = 20_000
+# Letters of the shortest word that counts as a part of another; the most related words that count.
+LEAST_PART = 4
+MOST_RELATED = 4
 Places: TypeAlias = npt.NDArray[np.int64]
-
-TERM = re.compile(r"\w+(?:['’-]\w+)*")
-# English stop words, which are ignored; all other words are weighted by rarity.
-STOP = frozenset(
-    "a an and are as at be been but by can did do does for from had has have he her him his how i "
-    "if in is it its me my no not of on or our she should so that the their them then there these "
-    "they this to us was we were what when where which who will with would you your".split()
-)
-
-
-def terms(text: str) -> list[str]:
-    """Returns the terms of a text: lower case, no plural or possessive endings, no stop words."""
-    return _cleaned(_written(text))
-
-
-def distinct(text: str) -> set[str]:
-    """Returns the terms of a text without repetitions; faster for long texts."""
-    return {*_cleaned({*_written(text)})}
-
-
-def _written(text: str) -> list[str]:
-    words: list[str] = TERM.findall(text.lower().replace("’", "'"))
-    return words
-
-
-def _cleaned(words: Iterable[str]) -> list[str]:
-    found = []
-    for word in words:
-        cleaned = word.removesuffix("'s")
-        if cleaned not in STOP:
-            plural = len(cleaned) > 3 and cleaned.endswith("s") and not cleaned.endswith("ss")
-            found.append(cleaned[:-1] if plural else cleaned)
-    return found
 
 
 class Postings:
@@ -64,6 +35,7 @@ class Postings:
         self._documents: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
         self._lengths: array[int] = array("I")
+        self._listed = 0, ""
         self._total = 0
 
     def __len__(self) -> int:
@@ -91,6 +63,27 @@ class Postings:
     def vocabulary(self) -> int:
         """The number of different terms."""
         return len(self._documents)
+
+    def related(self, term: str) -> list[str]:
+        """Returns terms of the index that a term is a part of or that are a part of it.
+
+        Compounds are written as one word ("Geburtstagsgeschenk"), with a hyphen, or as identifiers
+        ("max_tokens"). Parts are looked for at their beginnings and ends, the closest first.
+        """
+        if len(term) < LEAST_PART or DENSE.search(term):
+            return []
+        ends = [term[:end] for end in range(LEAST_PART, len(term))]
+        ends += [term[begin:] for begin in range(1, len(term) - LEAST_PART + 1)]
+        found = {part for part in ends if part in self._documents}
+        part = re.escape(term)
+        found.update(re.findall(rf"^(?:{part}\S+|\S+{part})$", self._vocabulary(), re.MULTILINE))
+        return sorted(found, key=lambda one: (abs(len(one) - len(term)), one))[:MOST_RELATED]
+
+    def _vocabulary(self) -> str:
+        """Returns all terms, one per line."""
+        if self._listed[0] != len(self._documents):
+            self._listed = len(self._documents), "\n".join(self._documents)
+        return self._listed[1]
 
     def rarity(self, term: str) -> float:
         """Returns the inverse document frequency of a term."""

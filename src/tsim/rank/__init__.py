@@ -1,6 +1,7 @@
 """M3: ranking episodes by evidence; choosing spans of turns within a budget."""
 
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
+from tsim.rank.naming import Naming, name
 from tsim.rank.packing import HEADING, gather, pack
 from tsim.rank.question import information, names, term_weights
 from tsim.rank.reentry import (
@@ -27,6 +28,7 @@ __all__ = [
     "HEADING",
     "MAX_EXTENT",
     "ClusterHit",
+    "Naming",
     "Paths",
     "RankSettings",
     "Ranked",
@@ -40,6 +42,7 @@ __all__ = [
     "gather",
     "information",
     "inherited",
+    "name",
     "names",
     "pack",
     "paths",

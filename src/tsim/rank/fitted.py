@@ -64,6 +64,7 @@ TURN_FEATURES = (
     "tells",
     "tells × covered",
     "first person",
+    "named speaker",
     "asks",
     "length",
     "excess length",
@@ -115,7 +116,7 @@ class Asking:
     """A question as a whole.
 
     Attributes:
-        length: Logarithm of one plus the number of its distinct terms.
+        length: Logarithm of one plus the number of its different words.
         covered: The share of its words' weight that the best place of the thread contains.
         rarity: The weighted mean rarity of its words, in nats.
         run_cosine: The highest cosine of a run or turn.
@@ -171,6 +172,7 @@ class Turns:
         resumes: Its value as a place where the best turn's topic resumes.
         tells: The logarithm of the share of its speaker's turns that are in the first person.
         first_person: The logarithm of one plus its number of first-person words.
+        named: How sure it is that the question names its speaker, from 0 to 1.
         asks: 1 if it ends with a question mark.
         length: The logarithm of its number of words, if it is not long.
         excess: The logarithm of its length relative to the shortest long turn; 0 if it is shorter.
@@ -185,6 +187,7 @@ class Turns:
     resumes: Column
     tells: Column
     first_person: Column
+    named: Column
     asks: Column
     length: Column
     excess: Column
@@ -237,6 +240,7 @@ def turn_features(asking: Asking, turns: Turns) -> list[Column]:
         turns.tells,
         turns.tells * g,
         turns.first_person,
+        turns.named,
         turns.asks,
         turns.length,
         turns.excess,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from tsim.index import TERM, Postings, distinct, terms
+from tsim.words import english
 
 # Characters that end a sentence; a capital after them does not indicate a name.
 ENDS = frozenset(".!?:\n")
@@ -15,13 +16,20 @@ def term_weights(
     """Returns each term's share of a question's weight.
 
     The weight of a term is its rarity in the thread to a power, multiplied by a factor for names.
-    Terms that do not occur in the thread are included, so that the other words count for less.
+    Terms that do not occur in the thread are included, so that the other words count for less. If
+    the question is not English, terms of the thread that such a term is a part of, or that are a
+    part of it, take its place.
     """
     named = names(text)
-    weights = {
-        term: postings.rarity(term) ** rarity_power * (name_factor if term in named else 1.0)
-        for term in sorted(distinct(text))
-    }
+    weights: dict[str, float] = {}
+    foreign = not english(text)
+    for term in sorted(distinct(text)):
+        factor = name_factor if term in named else 1.0
+        missing = foreign and not postings.document_frequency(term)
+        found = (postings.related(term) if missing else []) or [term]
+        for one in found:
+            weight = postings.rarity(one) ** rarity_power * factor / len(found)
+            weights[one] = weights.get(one, 0.0) + weight
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()} if total else {}
 

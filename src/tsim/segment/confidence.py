@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from tsim.types import USER_ROLE
 from tsim.vectors import Vector, Vectors
+from tsim.words import count
 
 # Turns before and after a gap that its confidence depends on.
 BEFORE, AFTER = 4, 2
@@ -74,7 +75,7 @@ class Cues:
 
 def cues(role: str, text: str) -> Cues:
     """Returns the cues of a turn."""
-    return Cues(role == USER_ROLE, len(text.split()), text.rstrip().endswith(QUESTION_MARKS))
+    return Cues(role == USER_ROLE, count(text), text.rstrip().endswith(QUESTION_MARKS))
 
 
 def cue_features(turn: Cues, before: Cues | None) -> tuple[float, float, float, float]:

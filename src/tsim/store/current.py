@@ -70,6 +70,11 @@ class CurrentReads(ABC):
         with self.snapshot() as reader:
             return reader.turns(thread, ids)
 
+    def turns_called(self, thread: str, external_ids: Sequence[str]) -> dict[str, Turn]:
+        """Reads the turns with the given external ids; ids that no turn has are left out."""
+        with self.snapshot() as reader:
+            return reader.turns_called(thread, external_ids)
+
     def open_turns(self, thread: str) -> list[Turn]:
         """Reads the turns of the episode that is still open."""
         with self.snapshot() as reader:

@@ -54,6 +54,10 @@ class Reader(Protocol):
         """Reads the given turns in order of their ids; unknown ids are skipped."""
         ...
 
+    def turns_called(self, thread: str, external_ids: Sequence[str]) -> dict[str, Turn]:
+        """Reads the turns with the given external ids; ids that no turn has are left out."""
+        ...
+
     def open_turns(self, thread: str) -> list[Turn]:
         """Reads the turns of the episode that is still open."""
         ...
@@ -119,6 +123,8 @@ class Store(Reader, Protocol):
         Raises:
             InputError: The store cannot represent one of the texts.
             MismatchError: The settings of the memory differ, because it has been rebuilt.
+            StoreError: Two turns of the thread would have the same external id, which callers
+                prevent; nothing was written.
         """
         ...
 

@@ -14,7 +14,14 @@ def vector(number: int) -> Vector:
 
 def turn(number: int, episode: int = 0) -> TurnRow:
     """Returns a turn with its vector."""
-    said = Turn(id=number, role="user", text=f"turn {number}\n\té 🦜", at=number / 4)
+    said = Turn(
+        id=number,
+        role="user",
+        text=f"turn {number}\n\té 🦜",
+        at=number / 4,
+        external_id=f"é/{number}" if number % 2 else None,
+        meta={"channel": "ops\n🦜", "n": number, "x": 0.1, "yes": True} if number % 3 else None,
+    )
     return TurnRow(turn=said, episode=episode, vector=vector(number))
 
 

@@ -9,11 +9,12 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from tsim.errors import InputError, MismatchError
+from tsim.errors import InputError, MismatchError, StoreError
 from tsim.state import MAX_ID, Changes, Counters, EpisodeRow, TurnRow
 from tsim.store import Store
 from tsim.testing.samples import COUNTERS, FIRST, LATER, REMOVAL, SECOND, span, turn, vector
@@ -32,6 +33,9 @@ class StoreConformance:
     **Read your writes.** A read sees everything committed before it, through the same instance or
     another one (`test_a_read_sees_…`). Reading unknown threads, episodes or turns returns nothing
     and creates nothing (`test_an_unknown_thread_…`, `test_many_ids_…`).
+
+    **External ids.** A turn is found by its external id, which no other turn of its thread has
+    until it is removed (`test_turns_are_found_by_…`, `test_an_external_id_…`).
 
     **Versions and epochs.** A thread's version changes with every write and is never reused; of
     two writers that saw the same version, one succeeds. The epoch changes when something is
@@ -177,6 +181,41 @@ class StoreConformance:
             for store in (one, two):
                 assert store.version("a") == second
                 assert [turn.id for turn in store.open_turns("a")] == [4]
+
+    def test_turns_are_found_by_their_external_ids(self, tmp_path: Path) -> None:
+        """In their own thread, any number at once; unknown ids are left out."""
+        count = 1300
+        changes = Changes(
+            turns=tuple(turn(n) for n in range(count)),
+            episodes=(EpisodeRow(id=0, vector=None),),
+        )
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.turns_called("a", ["é/1"]) == {}
+            assert store.commit("a", changes, Counters(turn=count), expected=0, settings={})
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+            found = store.turns_called("a", ["nobody", *(f"é/{n}" for n in range(count))])
+            assert found == {f"é/{n}": turn(n).turn for n in range(1, count, 2)}
+            assert store.turns_called("b", ["é/1", "é/3"]) == {"é/1": turn(1).turn}
+            assert store.turns_called("b", []) == {}
+
+    def test_an_external_id_belongs_to_one_turn(self, tmp_path: Path) -> None:
+        """A write that would give it to another is refused as a whole, until it is removed."""
+        again = replace(turn(5).turn, external_id="é/1")
+        changes = Changes(turns=(turn(3), TurnRow(turn=again, episode=1, vector=vector(5))))
+        with closing(self.open_store(tmp_path)) as store:
+            version = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert version
+            with _refused(StoreError):
+                store.commit("a", changes, Counters(turn=6), expected=version[0], settings={})
+            assert store.version("a") == version
+            assert store.load("a").turn_ids == [0, 1, 2]
+            assert store.turns_called("a", ["é/3"]) == {}
+            removal = Changes(removed_turns=(1,))
+            version = store.commit("a", removal, COUNTERS, expected=version[0], settings={})
+            assert version
+            assert store.turns_called("a", ["é/1"]) == {}
+            assert store.commit("a", changes, Counters(turn=6), expected=version[0], settings={})
+            assert store.turns_called("a", ["é/1"]) == {"é/1": again}
 
     def test_only_the_expected_version_can_be_followed(self, tmp_path: Path) -> None:
         """Of two writers that saw the same state, the second writes nothing."""

@@ -3,13 +3,14 @@
 from tsim.weights.pinned import (
     NpmPackage,
     PinnedFile,
+    Progress,
     Weights,
     Wheel,
     find_among,
+    quiet,
     sha256_of,
     verify,
 )
-from tsim.weights.sources import Progress, quiet
 from tsim.weights.store import fetch, model_dir, require
 
 __all__ = [

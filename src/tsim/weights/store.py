@@ -10,9 +10,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from tsim import private
 from tsim.errors import DownloadError, WeightsCorruptError, WeightsMissingError
-from tsim.weights.pinned import Weights, verify
-from tsim.weights.sources import Progress, download, quiet
+from tsim.weights.pinned import Progress, Weights, quiet, verify
 
 STALE_SECONDS = 24 * 3600
 
@@ -74,8 +74,10 @@ def fetch(
             f"TSIM_OFFLINE is set and {spec.name} is not in {target}; unset it and run "
             f"'{spec.fetch_command}', or copy the directory from another machine"
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
+    private.make_directory(target.parent)
     _remove_stale(target.parent)
+    from tsim.weights.sources import download  # brings httpx, which nothing else here needs
+
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as scratch:
         staged = Path(scratch) / "model"
         download(spec, staged, endpoint=endpoint, registry=registry, progress=progress)

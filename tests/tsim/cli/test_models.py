@@ -24,6 +24,8 @@ def test_list_tells_what_is_known_and_what_is_here(tmp_path):
     assert {row["name"]: row["fetched"] for row in rows} == {
         "all-MiniLM-L6-v2": False,
         "gte-small": False,
+        "multilingual-e5-small-q4": False,
+        "multilingual-e5-small": False,
         "bge-small-en-v1.5": False,
         "bge-base-en-v1.5": False,
         "bge-large-en-v1.5": False,

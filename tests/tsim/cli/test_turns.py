@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import pytest
@@ -10,7 +11,9 @@ LINES = "\n".join(
 
 def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path, preset):
     (tmp_path / "chat.jsonl").write_text(LINES)
-    receipts = json.loads(tsim("add", "chat.jsonl", "--json", "--preset", preset.name).stdout)
+    added = json.loads(tsim("add", "chat.jsonl", "--json", "--preset", preset.name).stdout)
+    receipts = added.pop("receipts")
+    assert added == {"format": "jsonl", "skipped": {}, "problems": []}
     assert [receipt["turn"] for receipt in receipts] == list(range(24))
 
     found = tsim("search", "budget rule 3", "-k", "2", "--min-relevance", "0", "--json")
@@ -73,24 +76,82 @@ def test_turns_come_from_stdin_too(tsim):
     assert tsim("episodes", "--thread", "b", "--threshold", "7").returncode == 1
 
 
+GOOD = b'{"role": "user", "text": "fine", "id": 7}\n'
+
+
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("line", "message"),
     [
-        ('{"role": "user", "text": "fine"}\n{', "stdin, line 2: not JSON"),
-        ('\n\n{"role": "user"}', "stdin, line 3: text"),
-        ('{"role": 4, "text": "x"}', "stdin, line 1: role"),
-        ('{"role": "user", "text": ""}', "stdin, line 1: a user turn is empty"),
-        ('["user", "x"]', "stdin, line 1"),
-        (b'{"role": "user", "text": "\xff"}', "stdin, line 1: not UTF-8 (byte 26"),
-        ('{"role": "user", "text": "\\ud800"}', "stdin, line 1: lone surrogate"),
+        ("{", "line 2: not JSON"),
+        ('\n\n{"role": "user"}', "line 4: text: missing"),
+        ('{"role": 4, "text": "x"}', "line 2: role: expected text, found 4"),
+        ('{"role": "user", "text": {}}', "line 2: text: expected text or a list of parts"),
+        ('["user"]', "line 2, message 1: expected an object"),
+        (b'{"role": "user", "text": "\xff"}', "line 2: not UTF-8 (byte 26"),
+        ('{"role": "user", "text": "\\ud800"}', "line 2: lone surrogate"),
+        ('{"role": "user", "text": "x", "at": "noon"}', "line 2: at: 'noon' is not a time"),
+        ('{"role": "user", "text": "x", "id": "7"}', "line 2: id '7' belongs to another text"),
     ],
 )
-def test_a_bad_line_is_named_and_nothing_is_added(tsim, tmp_path, lines, message):
-    ran = tsim("add", stdin=lines)
+def test_a_bad_line_is_named_and_stops_nothing_unless_told_to(tsim, tmp_path, line, message):
+    log = GOOD + (line if isinstance(line, bytes) else line.encode())
+    strict = tsim("add", "--strict", stdin=log)
+    assert strict.returncode == 1
+    assert f"stdin, {message}" in strict.stderr
+    assert "nothing was added" in strict.stderr
+    assert not (tmp_path / "memory.db").exists()
+    ran = tsim("add", stdin=log)
+    assert ran.returncode == 3
+    assert f"stdin, {message}" in ran.stderr
+    assert ran.stdout.startswith("added 1 turns in 1 episodes")
+    again = tsim("add", "--json", stdin=log)
+    said = json.loads(again.stdout)
+    assert again.returncode == 3
+    assert [receipt["known"] for receipt in said["receipts"]] == [True]
+    (problem,) = said["problems"]
+    assert f"{problem['where']}: {problem['message']}".startswith(message)
+
+
+@pytest.mark.parametrize(
+    "log", [b"{", b"[{]", b'{"role": "user"}', b"PK\x03\x04", b"\x1f\x8b\x08x"]
+)
+def test_a_log_without_a_turn_that_can_be_read_adds_nothing(tsim, tmp_path, log):
+    ran = tsim("add", stdin=log)
     assert ran.returncode == 1
-    assert message in ran.stderr
+    assert "nothing was added" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert not (tmp_path / "memory.db").exists()
+
+
+def test_what_was_left_out_is_said_and_many_problems_are_cut_short(tsim):
+    parts = [{"type": "text", "text": "look"}, {"type": "image"}, {"type": "image"}]
+    log = json.dumps({"role": "user", "content": parts}) + "\n{" * 12
+    ran = tsim("add", stdin=log)
+    assert "left out: 2 images" in ran.stdout
+    assert ran.stderr.count("not JSON") == 10
+    assert "and 2 more problems" in ran.stderr
+
+
+def test_ids_make_adding_a_file_twice_harmless_and_can_be_ignored(tsim, tmp_path):
+    log = [{"role": "user", "text": f"bread {n}", "id": f"m{n}"} for n in range(6)]
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(json.dumps(log).encode()))
+    assert "added 6 turns" in tsim("add", "a.json.gz").stdout
+    assert "added 0 turns" in tsim("add", "a.json.gz").stdout
+    assert "added 6 turns" in tsim("add", "a.json.gz", "--no-ids").stdout
+    log[3]["text"] = "butter"
+    ran = tsim("add", stdin=json.dumps([{"role": "user", "text": "new"}, *log]))
+    assert ran.returncode == 1
+    assert "id 'm3' belongs to turn 3 with the text 'bread 3', found 'butter'" in ran.stderr
+    found = json.loads(tsim("episodes", "--json").stdout)
+    turns = [turn for episode in found for turn in episode["turns"]]
+    assert [turn["external_id"] for turn in turns] == [*(f"m{n}" for n in range(6)), *[None] * 6]
+
+
+def test_the_kind_of_a_log_can_be_given(tsim):
+    ran = tsim("add", "--format", "paragraphs", "--json", stdin="User: one\nUser: two\n\nthree")
+    assert len(json.loads(ran.stdout)["receipts"]) == 2
+    assert tsim("add", "--format", "csv", stdin="one line").returncode == 1
+    assert tsim("add", "--format", "nonsense", stdin="x").returncode == 2
 
 
 def test_failures_are_json_and_leave_no_file_behind(tsim, tmp_path):

@@ -107,7 +107,7 @@ class LateEngine(Numbered):
         odds = self.index.extend(vectors)
         for new, vector, z in zip(turns, vectors, odds, strict=True):
             closed = None
-            turn = Turn(id=self._counters.turn, role=new.role, text=new.text, at=new.at)
+            turn = new.numbered(self._counters.turn)
             if self._begins(turn, float(z)):
                 closed = self._turn_episodes[-1] if self._turn_episodes else None
                 begun.append(EpisodeRow(id=self._counters.episode, vector=None))
@@ -127,7 +127,7 @@ class LateEngine(Numbered):
         if not self._turn_ids:
             return []
         span = self.settings.span
-        asked, seen = self.observe(query, host)
+        asked, seen = self.observe(query.text, host)
         scores = score(self.settings.fitted, seen)
         if query.least is None and self._silent(scores):
             return []
@@ -146,7 +146,7 @@ class LateEngine(Numbered):
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
 
-    def observe(self, query: Query, host: Host) -> tuple[Asked, Observed]:
+    def observe(self, question: str, host: Host) -> tuple[Asked, Observed]:
         """Scores every turn for a question and computes the features; there must be turns."""
         settings, span = self.settings, self.settings.span
 
@@ -154,7 +154,7 @@ class LateEngine(Numbered):
             return [turn.text for turn in host.turns([self._turn_ids[place] for place in places])]
 
         self._bring_up_to_date(host)
-        asked = ask(span, self.index, query)
+        asked = ask(span, self.index, question, host.embed_query)
         asked = resume(settings.reentry, span, self.index, asked, texts_at)
         return asked, observe(span, self.index, asked)
 
@@ -164,7 +164,7 @@ class LateEngine(Numbered):
         if not self._turn_ids:
             return {}
         width = min(self.settings.span.window_turns, len(self._turn_ids))
-        asked = ask(self.settings.span, self.index, query)
+        asked = ask(self.settings.span, self.index, query.text, host.embed_query)
         views = {
             "dense": self.index.windows.scores(asked.similar),
             "words": self.index.postings.coverage(asked.weights, width),

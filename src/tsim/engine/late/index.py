@@ -34,6 +34,7 @@ from tsim.segment import (
 )
 from tsim.types import Turn
 from tsim.vectors import Vector, Vectors, unit
+from tsim.words import count
 
 STEP = 1024
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
@@ -146,7 +147,7 @@ class ThreadIndex:
         """Adds the text and the speaker of the first unread turn."""
         self.postings.append(turn.text)
         self.speakers.append(turn.role, turn.text)
-        self._words.append(len(line(turn).split()))
+        self._words.append(count(line(turn)))
         found = cues(turn.role, turn.text)
         self._users.append(found.user)
         self._asks.append(found.asks)

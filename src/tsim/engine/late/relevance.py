@@ -7,14 +7,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.engine.late.index import ThreadIndex
-from tsim.engine.protocol import Query
 from tsim.rank import (
     MAX_EXTENT,
+    Naming,
     ReentrySettings,
     SpanSettings,
     clues,
     episode_extent,
     information,
+    name,
     reentry_values,
     relevance,
     term_weights,
@@ -49,6 +50,7 @@ class Asked:
 
     Attributes:
         vector: The embedding of the question.
+        naming: Whom the question names.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
         words: The share of the words' weight that each turn contains.
@@ -62,6 +64,7 @@ class Asked:
     """
 
     vector: Vector
+    naming: Naming
     similar: Vector
     weights: dict[str, float]
     words: Vector
@@ -74,13 +77,18 @@ class Asked:
     resumed: Resumed | None = None
 
 
-def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
+def ask(
+    settings: SpanSettings, index: ThreadIndex, question: str, embed: Callable[[str], Vector]
+) -> Asked:
     """Scores every turn of a thread, which must not be empty."""
     width = min(settings.window_turns, len(index))
     postings = index.postings
-    similar = index.vectors.scores(query.vector)
+    speakers = index.speakers
+    naming = name(question, speakers.names(), speakers.called(), speakers.model)
+    vector = embed(naming.text)
+    similar = index.vectors.scores(vector)
     weights = term_weights(
-        query.text,
+        naming.text,
         postings,
         rarity_power=settings.rarity_power,
         name_factor=settings.name_factor,
@@ -95,7 +103,8 @@ def ask(settings: SpanSettings, index: ThreadIndex, query: Query) -> Asked:
         relevant -= relevant.min()
     top = max(float(relevant.max()), TINY)
     return Asked(
-        vector=query.vector,
+        vector=vector,
+        naming=naming,
         similar=similar,
         weights=weights,
         words=words,

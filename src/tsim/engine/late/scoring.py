@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tsim.engine.late.following import follow
 from tsim.engine.late.index import RunTable, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
-from tsim.rank import SpanSettings, Values, spread
+from tsim.rank import Naming, SpanSettings, Values, spread
 from tsim.rank.fitted import (
     Asking,
     Column,
@@ -30,6 +30,7 @@ from tsim.rank.fitted import (
     softmax,
     turn_features,
 )
+from tsim.words import extent
 
 # Words that a turn costs in a context besides its own line: a heading, if it is alone.
 OVERHEAD = 1.0
@@ -100,7 +101,7 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     highest = similar.copy()
     np.maximum.at(highest, table.places, cosines[table.owners])
     asking = Asking(
-        length=float(np.log1p(len(asked.weights))),
+        length=float(np.log1p(extent(asked.weights))),
         covered=asked.covered,
         rarity=asked.rarity,
         run_cosine=max(float(highest.max()), asked.window_cosine),
@@ -139,6 +140,7 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
                 resumes=resumes.astype(np.float64),
                 tells=index.speakers.tells.astype(np.float64),
                 first_person=index.speakers.first_person.astype(np.float64),
+                named=_named(index, asked.naming),
                 asks=index.asks.astype(np.float64),
                 length=np.log1p(np.minimum(index.lengths, span.long_turn_words)),
                 excess=np.log(np.minimum(long, MOST_EXCESS)),
@@ -205,6 +207,14 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
         each = (scores.runs / (table.ends - table.begins))[table.owners]
         out += np.bincount(owner[table.places], weights=each, minlength=len(out))
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
+
+
+def _named(index: ThreadIndex, naming: Naming) -> Column:
+    """Returns for each turn how sure it is that the question names its speaker."""
+    if naming.speaker is None:
+        return np.zeros(len(index))
+    own: Column = (index.speakers.numbers == naming.speaker) * naming.certainty
+    return own
 
 
 def _relative(values: npt.NDArray[np.floating]) -> Column:

@@ -3,9 +3,10 @@
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from tsim import private
 from tsim.errors import StoreError
 from tsim.store.sqlite.failures import explain
 from tsim.store.sqlite.migrate import known, migrate
@@ -43,6 +44,8 @@ class DatabaseFile:
             raise StoreError("expected a file, found ':memory:'; use a temporary file instead")
         if not path.parent.is_dir():
             raise StoreError(f"{path.parent} is not a directory; create it first")
+        with suppress(OSError):  # SQLite gives the log the mode of the file, and explains failures
+            private.create(path)
         with self._explained():
             self._writer = self._connect()
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tsim.codec import sum_from_bytes, vector_from_bytes
+from tsim.codec import meta_from_text, sum_from_bytes, vector_from_bytes
 from tsim.errors import StoreError
 from tsim.state import EMPTY, MAX_ID, ClusterRow, Counters, EpisodeRow, SpanRow, ThreadState
 from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
@@ -17,6 +17,8 @@ from tsim.vectors import Vectors
 READ = 500  # rows or ids per statement, below SQLite's smallest limit on parameters
 # The setting that records that a scrub is due; internal to this store.
 SCRUB = "scrub"
+# The columns that make a turn, as `_turn` takes them.
+TURN = "key, role, at, text, external, meta"
 
 
 class SqliteReader:
@@ -89,11 +91,11 @@ class SqliteReader:
         for some in _pieces(episodes):
             marks = ",".join("?" * len(some))
             query = (
-                "SELECT episode, key, role, at, text FROM turn "  # noqa: S608
+                f"SELECT episode, {TURN} FROM turn "  # noqa: S608
                 f"WHERE key >> {SHIFT} = ? AND episode IN ({marks}) ORDER BY key"
             )
             for episode, *turn in self._rows(query, (number, *some)):
-                found[episode].append(_turn(*turn))
+                found[episode].append(self._turn(*turn))
         return found
 
     def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
@@ -102,8 +104,21 @@ class SqliteReader:
         number = self._number(thread)
         for some in _pieces(sorted({key_of(number, turn) for turn in ids})):
             marks = ",".join("?" * len(some))
-            query = f"SELECT key, role, at, text FROM turn WHERE key IN ({marks}) ORDER BY key"  # noqa: S608
-            found += [_turn(*turn) for turn in self._rows(query, some)]
+            query = f"SELECT {TURN} FROM turn WHERE key IN ({marks}) ORDER BY key"  # noqa: S608
+            found += [self._turn(*turn) for turn in self._rows(query, some)]
+        return found
+
+    def turns_called(self, thread: str, external_ids: Sequence[str]) -> dict[str, Turn]:
+        """Reads the turns with the given external ids; ids that no turn has are left out."""
+        found: dict[str, Turn] = {}
+        number = self._number(thread)
+        for some in _pieces(external_ids):
+            marks = ",".join("?" * len(some))
+            query = (
+                f"SELECT external, {TURN} FROM turn "  # noqa: S608
+                f"WHERE key >> {SHIFT} = ? AND external IN ({marks})"
+            )
+            found |= {name: self._turn(*turn) for name, *turn in self._rows(query, (number, *some))}
         return found
 
     def open_turns(self, thread: str) -> list[Turn]:
@@ -122,14 +137,14 @@ class SqliteReader:
     ) -> Iterator[tuple[int, Turn]]:
         """Reads turns in order, from id `first`, at most `limit`, each with its episode."""
         query = (
-            "SELECT episode, key, role, at, text FROM turn "
+            f"SELECT episode, {TURN} FROM turn "  # noqa: S608
             "WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
         )
         number = self._number(thread)
         left = MAX_ID + 1 if limit is None else limit
         while left > 0:
             rows = self._rows(query, (*span_of(number, first), min(READ, left)))
-            yield from ((episode, _turn(*turn)) for episode, *turn in rows)
+            yield from ((episode, self._turn(*turn)) for episode, *turn in rows)
             left -= len(rows)
             if len(rows) < READ:
                 return
@@ -203,11 +218,29 @@ class SqliteReader:
     def _open_turns(self, number: int) -> list[Turn]:
         """Reads the turns of the newest episode, unless it is closed or was forgotten."""
         query = (
-            "SELECT key, role, at, text FROM turn WHERE key >> 32 = ?1 AND episode = "
+            f"SELECT {TURN} FROM turn WHERE key >> 32 = ?1 AND episode = "  # noqa: S608
             "(SELECT next_episode - 1 FROM thread JOIN episode ON key = (?1 << 32) + next_episode "
             "- 1 WHERE id = ?1 AND vector IS NULL) ORDER BY key"
         )
-        return [_turn(*row) for row in self._rows(query, (number,))]
+        return [self._turn(*row) for row in self._rows(query, (number,))]
+
+    def _turn(
+        self,
+        key: int,
+        role: str,
+        at: float | None,
+        text: str,
+        external: str | None,
+        meta: str | None,
+    ) -> Turn:
+        try:
+            noted = None if meta is None else meta_from_text(meta)
+        except ValueError as error:
+            raise StoreError(
+                f"{self._location} is damaged: the meta of turn {id_of(key)} is not JSON ({error})"
+                "; restore it from an export"
+            ) from error
+        return Turn(id=id_of(key), role=role, text=text, at=at, external_id=external, meta=noted)
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         return self._execute(query, values).fetchall()
@@ -242,9 +275,5 @@ class SqliteReader:
         return keys, vectors[: len(keys)], numbers
 
 
-def _turn(key: int, role: str, at: float | None, text: str) -> Turn:
-    return Turn(id=id_of(key), role=role, text=text, at=at)
-
-
-def _pieces(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+def _pieces(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (ids[start : start + READ] for start in range(0, len(ids), READ))

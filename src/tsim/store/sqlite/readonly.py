@@ -11,6 +11,7 @@ So a snapshot uses `immutable=1` if the log is absent or empty, and checks at it
 has not changed meanwhile; otherwise it uses `mode=ro`.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -45,13 +46,9 @@ class ReadOnlyFile:
         self._closed = False
         if not path.is_file():
             raise StoreError(f"{path} does not exist or is not a file; it cannot be opened to read")
-        try:
-            with path.open("rb"):
-                pass
-        except OSError as error:
-            raise StoreError(
-                f"{path} cannot be read ({error.strerror}); check its permissions"
-            ) from error
+        # Opening the file to see would end the locks that other connections of this process have.
+        if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise StoreError(f"{path} cannot be read; check its permissions")
         with self.reading() as connection:
             require_current(path, connection, known())
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from tsim.codec import sum_to_bytes, vector_to_bytes
+from tsim.codec import meta_to_text, sum_to_bytes, vector_to_bytes
 from tsim.state import Changes, Counters
 from tsim.store.sqlite.keys import key_of, span_of
 from tsim.store.sqlite.reader import SCRUB
@@ -76,7 +76,7 @@ def _remove(connection: sqlite3.Connection, number: int, changes: Changes) -> No
 
 def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
     connection.executemany(
-        "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 key_of(number, row.turn.id),
@@ -85,6 +85,8 @@ def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> No
                 row.turn.at,
                 vector_to_bytes(row.vector),
                 row.turn.text,
+                row.turn.external_id,
+                None if row.turn.meta is None else meta_to_text(row.turn.meta),
             )
             for row in changes.turns
         ),

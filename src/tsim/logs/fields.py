@@ -1,0 +1,99 @@
+"""The names that the parts of a message have in different logs, and how their values are read."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tsim.errors import InputError
+
+# In order of preference; a message may have several of them.
+ROLE = ("role", "from", "speaker", "sender", "author", "name")
+TEXT = ("text", "content", "value", "message", "body", "parts")
+TIME = ("at", "timestamp", "created_at", "create_time", "created", "time", "date", "datetime", "ts")
+ID = ("id", "uuid", "message_id")
+
+# Other names of the roles that chat APIs know.
+ROLES = {
+    "human": "user",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "claude": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+    "function": "tool",
+    "observation": "tool",
+} | {name: name for name in ("user", "assistant", "model", "system", "developer", "tool")}
+
+# Seconds are below this number until the year 5138, milliseconds are above it since 1973.
+MILLISECONDS = 1e11
+
+
+def first(value: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
+    """Returns the first of the names that has a value, and the value; ("", None) if none has."""
+    return next(((name, value[name]) for name in names if value.get(name) is not None), ("", None))
+
+
+def role_of(value: Mapping[str, Any]) -> str:
+    """Returns the role of a message, by the name that chat APIs use.
+
+    Raises:
+        InputError: There is none, or it is not text.
+    """
+    name, role = first(value, ROLE)
+    if not name:
+        raise InputError('role: missing; expected {"role": "user", "text": "…"}')
+    if not isinstance(role, str):
+        raise InputError(f"{name}: expected text, found {role!r:.80}")
+    return ROLES.get(role.strip().lower(), role.strip())
+
+
+def id_of(value: Mapping[str, Any]) -> str | None:
+    """Returns the external id of a message; numbers are taken as text.
+
+    Raises:
+        InputError: It is neither text nor a whole number.
+    """
+    name, found = first(value, ID)
+    if isinstance(found, int) and not isinstance(found, bool):
+        return str(found)
+    if found is None or isinstance(found, str):
+        return found or None
+    raise InputError(f"{name}: expected text or a whole number, found {found!r:.80}")
+
+
+def seconds_of(value: object) -> float:
+    """Returns a time as seconds since the epoch.
+
+    Takes datetimes with a time zone, numbers of seconds or milliseconds, such numbers as text, and
+    ISO 8601. A text without a time zone is taken as UTC.
+
+    Raises:
+        InputError: The value is not a time.
+    """
+    if isinstance(value, str):
+        value = _from_text(value.strip())
+    if isinstance(value, datetime) and value.tzinfo:
+        return value.timestamp()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            seconds = value / 1000 if abs(value) >= MILLISECONDS else float(value)
+        except OverflowError:
+            seconds = math.inf
+        if abs(seconds) < MILLISECONDS:
+            return seconds
+    raise InputError(
+        f"{value!r:.80} is not a time; expected seconds or milliseconds since the epoch, or a "
+        "time with a zone such as 2026-05-01T12:00:00Z"
+    )
+
+
+def _from_text(text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        try:
+            found = datetime.fromisoformat(text)
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
+        except ValueError:
+            return text
