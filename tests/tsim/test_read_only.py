@@ -77,6 +77,7 @@ def test_a_protected_file_is_searched_exported_and_copied(place, tiny_embedder, 
     path = written(place, tiny_embedder, preset, left=left)
     with Memory.open(place / "work" / "m.db", model=tiny_embedder, preset=preset) as memory:
         expected = exported(memory, place / "expected.jsonl")
+        (place / "expected.jsonl").chmod(0o644)
         hits = memory.thread("a").search("xylophone", min_relevance=0)
         episodes = memory.thread("a").episodes()
     before = listing(path.parent)
