@@ -111,7 +111,7 @@ def requests(system: System, asking: Sequence[Question]) -> list[tuple[float, in
         began = time.perf_counter()
         found = system.retrieve(asked)
         took = 1000 * (time.perf_counter() - began)
-        out.append((took, tokens.estimate(found.context)))
+        out.append((took, tokens.by_words(found.context)))
     return out
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from tsim.assemble import fit
+from tsim.assemble import Arrange, fit
+from tsim.engine import Query
 from tsim.types import Hit
 
 # A thread whose best hit is this many times less likely than the best of all gets no budget.
@@ -13,7 +14,7 @@ Finder = Callable[[int | None], list[Hit]]
 
 
 def across(
-    finders: Mapping[str, Finder], *, count: int | None, budget: int | None, named: bool = False
+    finders: Mapping[str, Finder], asked: Query, *, arrange: Arrange, named: bool
 ) -> list[Hit]:
     """Searches threads and ranks their hits together, best first.
 
@@ -27,10 +28,11 @@ def across(
 
     Args:
         finders: The threads, by name.
-        count: Maximum number of hits; None for no limit.
-        budget: Maximum number of tokens in all; None for no limit.
+        asked: The query, with the budget and the number of hits for all threads together.
+        arrange: Sorts hits into the order of the context.
         named: Whether headings name threads.
     """
+    budget = asked.budget
     found = {name: find(budget) for name, find in finders.items()}
     best = {name: max(map(_rank, hits)) for name, hits in found.items() if hits}
     if budget is not None and len(best) > 1 and _packed(found):
@@ -42,7 +44,7 @@ def across(
     order = {name: place for place, name in enumerate(finders)}
     hits = [hit for some in found.values() for hit in some]
     hits.sort(key=lambda hit: (-_rank(hit), order[hit.thread], hit.turns[0].id))
-    return fit(hits[:count], budget, named=named)
+    return fit(hits[: asked.count], budget, asked.measure, arrange=arrange, named=named)
 
 
 def _rank(hit: Hit) -> float:

@@ -17,7 +17,7 @@ from tsim.embed import Embedder
 from tsim.engine import Host, LateSettings
 from tsim.engine.late.engine import LateEngine
 from tsim.engine.late.scoring import Observed, masses, score, value
-from tsim.rank import gather
+from tsim.rank import Values, gather
 from tsim.rank.fitted import (
     RUN_FEATURES,
     TURN_FEATURES,
@@ -28,7 +28,7 @@ from tsim.rank.fitted import (
 from tsim.regression import Group, Matrix, logistic, softmax_regression
 from tsim.segment import cue_features, cues, gap_cosines
 from tsim.state import EMPTY
-from tsim.tokens import words_within
+from tsim.tokens import WORDS
 from tsim.types import NewTurn, Turn
 from tsim.vectors import Vectors
 
@@ -136,7 +136,7 @@ class FittingThread:
         """Searches with several settings; returns the places that each chooses."""
         seen = self.observe(case.text)
         worths = [value(self.engine.index, score(one.fitted, seen)) for one in settings]
-        return [frozenset(self.engine.choose(worth, words_within(budget))) for worth in worths]
+        return [frozenset(self._choose(worth, budget)) for worth in worths]
 
     def hits(self, settings: LateSettings, case: Case, budgets: Sequence[int]) -> list[Hits]:
         """Searches with several budgets; returns what the relevance of hits is computed from."""
@@ -144,7 +144,7 @@ class FittingThread:
         worth = value(self.engine.index, scores)
         out = []
         for budget in budgets:
-            chosen = self.engine.choose(worth, words_within(budget))
+            chosen = self._choose(worth, budget)
             spans = gather(chosen, settings.span.max_skipped_turns)
             out.append(
                 Hits(
@@ -155,6 +155,10 @@ class FittingThread:
                 )
             )
         return out
+
+    def _choose(self, worth: Values, budget: int) -> list[int]:
+        costs = self.engine.prices(WORDS, self._host)
+        return self.engine.choose(worth, WORDS.room(budget), costs)
 
 
 class _Candidates:

@@ -1,7 +1,7 @@
 """`Memory`: the threads in one store."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from tsim import replay
 from tsim.across import across
 from tsim.arguments import listed
 from tsim.assemble import render
+from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Query
@@ -42,6 +43,7 @@ class Memory:
         embedder: Embedder,
         preset: AnyPreset,
         *,
+        tokens: Tokens = "estimate",
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -52,15 +54,18 @@ class Memory:
             embedder: Computes the vectors.
             preset: The memory method and its constants. `LATE` is used with the weights that were
                 fitted for the embedder's model.
+            tokens: What counts the tokens of budgets; see `Memory.open`.
             rebuild: If the memory was written with another model or preset, embed and index all
                 its turns again instead of raising `MismatchError`.
             progress: Called during a rebuild with the number of turns done and the total.
 
         Raises:
+            InputError: `tokens` cannot be used.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
             StoreError: The store cannot be used.
         """
+        self._measure = open_measure(tokens)
         self._store = store
         self._embedder = embedder
         self._preset = suited(preset, embedder.identity)
@@ -73,13 +78,14 @@ class Memory:
         self._agree(rebuild, progress)
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913  # whatever can be chosen when a memory is opened
         cls,
         path: str | Path | None = None,
         *,
         store: Store | None = None,
         model: str | Embedder | None = None,
         preset: str | AnyPreset | None = None,
+        tokens: Tokens = "estimate",
         read_only: bool = False,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
@@ -92,6 +98,10 @@ class Memory:
             model: An embedder, or any value that `tsim.embed.open_embedder` accepts.
             preset: A preset or its name. Defaults to the preset the memory was written with, or
                 `LATE` for a new memory.
+            tokens: What counts the tokens of budgets: `"estimate"`, for any script and model;
+                `"words"`, 1.3 × whitespace-separated words; the path of a Hugging Face
+                `tokenizer.json`; `"tiktoken:NAME"`, if tiktoken is installed; or a function that
+                takes a text and returns its number of tokens.
             read_only: Search and export a file that may not be written: nothing is written, neither
                 to the file, which must exist, nor beside it. Whatever would change the memory
                 raises `StoreReadOnlyError`.
@@ -100,7 +110,8 @@ class Memory:
             progress: Called during a rebuild with the number of turns done and the total.
 
         Raises:
-            InputError: Both or neither of `path` and `store` were given, or the preset is unknown.
+            InputError: Both or neither of `path` and `store` were given, the preset is unknown, or
+                `tokens` cannot be used.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
             StoreError: The file or store cannot be used.
@@ -112,7 +123,9 @@ class Memory:
         opened = open_store()
         try:
             written = preset or _written_with(opened)
-            memory = cls(opened, embedder, written, rebuild=rebuild, progress=progress)
+            memory = cls(
+                opened, embedder, written, tokens=tokens, rebuild=rebuild, progress=progress
+            )
         except BaseException:
             if store is None:
                 opened.close()
@@ -157,7 +170,12 @@ class Memory:
         with self._lock:
             if name not in self._threads:
                 self._threads[name] = Thread(
-                    name, self._store, self._embedder, self._preset, self._accepted()
+                    name,
+                    self._store,
+                    self._embedder,
+                    self._preset,
+                    self._accepted(),
+                    self._measure,
                 )
             return self._threads[name]
 
@@ -173,6 +191,7 @@ class Memory:
         k: int | None = None,
         budget: int | None = None,
         min_relevance: float | None = None,
+        tokens: Tokens | None = None,
     ) -> list[Hit]:
         """Finds what is relevant to a query in several threads, best first.
 
@@ -185,12 +204,14 @@ class Memory:
             budget: Maximum number of tokens in all hits together, divided among the threads by how
                 likely each holds what was asked. Defaults to the preset's budget, if it has one.
             min_relevance: As for `Thread.search`.
+            tokens: As for `Thread.search`.
 
         Raises:
             InputError: The query is empty, no thread is named, or a value is out of range.
             ThreadMissingError: One of the threads does not exist.
         """
-        return self._across(query, threads, False, k, budget, min_relevance)
+        asked, names = self._asked(query, threads, k, budget, min_relevance, tokens)
+        return self._across(asked, names, named=False)
 
     def context(
         self,
@@ -199,18 +220,15 @@ class Memory:
         threads: Iterable[str],
         budget: int = CONTEXT_BUDGET,
         min_relevance: float | None = None,
+        tokens: Tokens | None = None,
     ) -> str:
         """Returns what is relevant to a query in several threads as text for a prompt.
 
         Headings name the thread: `[alice 3-9]`. Threads are in the given order.
         """
-        names = listed("threads", threads)
-        hits = self._across(query, names, True, None, budget, min_relevance)
-        arrange = self._preset.settings.arrange
-        ordered = [
-            hit for name in names for hit in arrange([one for one in hits if one.thread == name])
-        ]
-        return render(ordered, named=True)
+        asked, names = self._asked(query, threads, None, budget, min_relevance, tokens)
+        hits = self._across(asked, names, named=True)
+        return render(self._arranged(names, hits), named=True)
 
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""
@@ -277,21 +295,40 @@ class Memory:
         """Recomputes all vectors and episodes from the turns, with this model and preset."""
         self._rebuild(same_model=False, progress=progress)
 
-    def _across(
+    def _asked(
         self,
         query: str,
-        names: Iterable[str],
-        named: bool,
+        threads: Iterable[str],
         k: int | None,
         budget: int | None,
         least: float | None,
-    ) -> list[Hit]:
-        threads = [self.thread(name) for name in listed("threads", names)]
-        for thread in threads:
-            thread.require()
-        asked = threads[0].prepare(query, k=k, budget=budget, min_relevance=least)
-        finders = {thread.name: partial(_find, thread, asked, named) for thread in threads}
-        return across(finders, count=k, budget=asked.budget, named=named)
+        tokens: Tokens | None,
+    ) -> tuple[Query, list[str]]:
+        """Checks a query to several threads; returns it with their names."""
+        names = listed("threads", threads)
+        for name in names:
+            self.thread(name).require()
+        first = self.thread(names[0])
+        asked = first.prepare(query, k=k, budget=budget, min_relevance=least, tokens=tokens)
+        return asked, names
+
+    def _across(self, asked: Query, names: Sequence[str], *, named: bool) -> list[Hit]:
+        def find(name: str, budget: int | None) -> list[Hit]:
+            return self.thread(name).find(replace(asked, budget=budget), named=named)
+
+        return across(
+            {name: partial(find, name) for name in names},
+            asked,
+            arrange=partial(self._arranged, names),
+            named=named,
+        )
+
+    def _arranged(self, names: Sequence[str], hits: Sequence[Hit]) -> list[Hit]:
+        """Sorts hits by thread, in the given order, and within each as the preset does."""
+        arrange = self._preset.settings.arrange
+        return [
+            hit for name in names for hit in arrange([one for one in hits if one.thread == name])
+        ]
 
     def _accepted(self) -> Accepted:
         """Returns the model and preset values that the store may have."""
@@ -358,10 +395,6 @@ def _written_with(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with, or the default for a new memory."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
-
-
-def _find(thread: Thread, asked: Query, named: bool, budget: int | None) -> list[Hit]:
-    return thread.find(replace(asked, budget=budget), named=named)
 
 
 def _place(place: str | Path | BinaryIO) -> Path | BinaryIO:

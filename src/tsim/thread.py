@@ -8,17 +8,20 @@ from datetime import datetime
 
 from tsim.arguments import Time, positive, share
 from tsim.assemble import fit, render
+from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.forgetting import filters, preview, select, selection
 from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
+from tsim.index import distinct
 from tsim.presets import AnyPreset
 from tsim.state import EMPTY, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
 from tsim.stored import StoredThread
+from tsim.tokens import ESTIMATE, Measure
 from tsim.types import (
     Episode,
     ForgetPreview,
@@ -52,6 +55,7 @@ class Thread(StoredThread):
         embedder: Embedder,
         preset: AnyPreset,
         settings: Accepted,
+        measure: Measure = ESTIMATE,
     ) -> None:
         """Prepares the thread; it is read from the store when first used.
 
@@ -61,11 +65,13 @@ class Thread(StoredThread):
             embedder: Computes the vectors.
             preset: The memory method and its constants.
             settings: The accepted values of the store's model and preset settings.
+            measure: What budgets are measured by, unless a call says otherwise.
         """
         super().__init__(name, store)
         self._settings = settings
         self._embedder = embedder
         self._preset = preset
+        self._measure = measure
         self._lock = threading.RLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
@@ -138,23 +144,28 @@ class Thread(StoredThread):
         k: int | None = None,
         budget: int | None = None,
         min_relevance: float | None = None,
+        tokens: Tokens | None = None,
     ) -> list[Hit]:
         """Finds the episodes that are relevant to a query, best first.
 
         Args:
             query: A question or request in plain language.
             k: Maximum number of episodes to return. Defaults to the preset's number.
-            budget: Maximum number of tokens in all hits together; hits that do not fit are
-                skipped. Defaults to the preset's budget, if it has one.
+            budget: Maximum number of tokens of the hits as `write` returns them; hits that do not
+                fit are skipped, and a first turn that does not fit is cut (`Turn.shown`). Defaults
+                to the preset's budget, if it has one.
             min_relevance: Leave out hits that are less likely than this (0 to 1) to hold what was
                 asked. By default, nothing is returned if it is unlikely that any hit holds it:
                 less likely than for 99 % of the questions that have an answer.
+            tokens: What counts the tokens: a value that `Memory.open` accepts. Defaults to what
+                the memory was opened with.
 
         Raises:
             InputError: The query is empty, or a value is out of range.
             ThreadMissingError: The thread does not exist.
         """
-        return self.find(self.prepare(query, k=k, budget=budget, min_relevance=min_relevance))
+        asked = self.prepare(query, k=k, budget=budget, min_relevance=min_relevance, tokens=tokens)
+        return self.find(asked)
 
     def prepare(
         self,
@@ -163,12 +174,14 @@ class Thread(StoredThread):
         k: int | None = None,
         budget: int | None = None,
         min_relevance: float | None = None,
+        tokens: Tokens | None = None,
     ) -> Query:
-        """Checks and embeds a query. `find` answers it, in this thread or another one."""
+        """Checks a query. `find` answers it, in this thread or another one."""
         positive(k=k, budget=budget)
+        measure = self._measure if tokens is None else open_measure(tokens)
         most = self._preset.settings.budget if budget is None else budget
         least = None if min_relevance is None else share("min_relevance", min_relevance)
-        return self._asked(query, k, most, least)
+        return self._asked(query, k, most, least, measure)
 
     def find(self, asked: Query, *, named: bool = False) -> list[Hit]:
         """Finds the episodes that are relevant to a prepared query, best first.
@@ -193,9 +206,17 @@ class Thread(StoredThread):
             )
             for one in found
         ]
+        chosen = fit(
+            hits,
+            asked.budget,
+            asked.measure,
+            terms=sorted(distinct(asked.text)),
+            arrange=self._preset.settings.arrange,
+            named=named,
+        )
         return [
             replace(hit, episodes=tuple(sorted({owner[turn.id] for turn in hit.turns})))
-            for hit in fit(hits, asked.budget, named=named)
+            for hit in chosen
         ]
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
@@ -205,13 +226,21 @@ class Thread(StoredThread):
             return engine.views(asked, self._host(reader))
 
     def context(
-        self, query: str, *, budget: int = CONTEXT_BUDGET, min_relevance: float | None = None
+        self,
+        query: str,
+        *,
+        budget: int = CONTEXT_BUDGET,
+        min_relevance: float | None = None,
+        tokens: Tokens | None = None,
     ) -> str:
         """Returns the episodes relevant to a query as text for a prompt, within the budget.
 
-        The text is empty if nothing in the thread seems to hold what was asked.
+        The text is empty if nothing in the thread seems to hold what was asked, or if the budget is
+        too small for any of it. The arguments are those of `search`.
         """
-        return self.write(self.search(query, budget=budget, min_relevance=min_relevance))
+        return self.write(
+            self.search(query, budget=budget, min_relevance=min_relevance, tokens=tokens)
+        )
 
     def write(self, hits: Sequence[Hit]) -> str:
         """Returns hits as text for a prompt, in the preset's order."""
@@ -382,10 +411,11 @@ class Thread(StoredThread):
         count: int | None = None,
         budget: int | None = None,
         least: float | None = None,
+        measure: Measure = ESTIMATE,
     ) -> Query:
         if not require_text(query).strip():
             raise InputError("the query is empty")
-        return Query(text=query, count=count, budget=budget, least=least)
+        return Query(text=query, count=count, budget=budget, measure=measure, least=least)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         new = missing(turns, self._called(self._store, turns))

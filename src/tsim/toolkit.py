@@ -21,7 +21,8 @@ Cutting a stream into episodes
     `gap_confidences`: how likely a new topic begins at each gap between turns.
 
 Length
-    `tokens`: how tokens are counted: `estimate`, `from_words`, `words_within`.
+    `tokens`: how tokens are counted: by words, as in the paper (`by_words`, `from_words`,
+        `words_within`), or for any script (`estimate`).
 """
 
 from tsim import tokens

@@ -70,10 +70,12 @@ class Turn:
     Attributes:
         id: Its number in the thread.
         role: The speaker.
-        text: The text, unchanged.
+        text: The whole text, unchanged.
         at: Seconds since the epoch, if known.
         external_id: What it is called where it comes from, if that was given.
         meta: Names and values that were given with it, sorted by name; None if there are none.
+        shown: The parts of the text that a hit shows, as ranges of characters in order; None if it
+            shows all of it.
     """
 
     id: int
@@ -82,6 +84,7 @@ class Turn:
     at: float | None = None
     external_id: str | None = None
     meta: Meta | None = field(default=None, hash=False)
+    shown: tuple[tuple[int, int], ...] | None = None
 
     def again(self) -> NewTurn:
         """Returns the turn as it was added."""

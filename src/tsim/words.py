@@ -35,6 +35,8 @@ EAST = re.compile(f"[{HAN}{KANA}]")
 SOUTH = re.compile(f"[{SOUTHEAST}]")
 # Characters per word of these scripts.
 EAST_CHARACTERS, SOUTHEAST_CHARACTERS = 1.7, 4.5
+# Longer words are no words, but encoded files and the like: characters that count as one.
+LONGEST_WORD, ENDLESS_CHARACTERS = 200, 6
 # Words per term of these scripts; terms of other scripts are words.
 SHARE: dict[str | None, float] = {"chinese": 0.25, "korean": 0.4, "southeast": 0.22, None: 1.0}
 
@@ -79,10 +81,16 @@ def _written(text: str) -> list[str]:
 def count(text: str) -> int:
     """Returns the number of words of a text; for scripts without spaces an estimate."""
     if text.isascii():
-        return len(text.split())
+        return _spaced(text)
     spaced, east = EAST.subn(" ", text)
     spaced, southeast = SOUTH.subn(" ", spaced)
-    return len(spaced.split()) + round(east / EAST_CHARACTERS + southeast / SOUTHEAST_CHARACTERS)
+    return _spaced(spaced) + round(east / EAST_CHARACTERS + southeast / SOUTHEAST_CHARACTERS)
+
+
+def _spaced(text: str) -> int:
+    words = text.split()
+    endless = sum(len(word) for word in words if len(word) > LONGEST_WORD)
+    return len(words) + endless // ENDLESS_CHARACTERS
 
 
 def extent(found: Iterable[str]) -> float:

@@ -71,7 +71,7 @@ def test_perfect_episodes_pack_whole_dialogues_by_rank_up_to_a_budget(tools):
                 fitting.append(turn)
         expected = fitting if budget else ranked
         assert [unit.turns[0] for unit in found.units] == expected
-        assert not budget or tokens.estimate(found.context) <= budget
+        assert not budget or tokens.by_words(found.context) <= budget
     assert 0 < len(fitting) == len(texts)
 
 

@@ -158,7 +158,7 @@ def test_a_result_enters_the_context_once_whole_and_while_there_is_room(memory):
     desk = session(memory, budget=60)
     found = desk.call("conversation_search", {"query": "gpu rule"}).text
     assert "no room left" in found
-    assert tokens.estimate(desk.found()) <= 60
+    assert tokens.by_words(desk.found()) <= 60
     again = desk.call("conversation_search", {"query": "gpu"}).text
     assert "found before" in again
     assert len(desk.units) == len({unit.turns for unit in desk.units})
@@ -275,7 +275,7 @@ def test_the_window_is_kept_whatever_comes(tiny_embedder):
     for number, length in enumerate(lengths):
         system.ingest([turn(number, f"I prefer gpu {number}. " + "word " * length)])
         found = system.retrieve(asked("which gpu?"))
-        assert tokens.estimate(found.context) <= 400
+        assert tokens.by_words(found.context) <= 400
         assert all(line(system.turns[one]) in found.context for one in found.shown)
 
 

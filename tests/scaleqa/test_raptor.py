@@ -196,7 +196,7 @@ def test_the_budget_is_kept_and_used(budget):
     system = opened(f"raptor:chunk=1,budget={budget}")
     system.ingest(thread())
     found = ask(system, "garden")
-    assert budget - 140 < tokens.estimate(found.context) <= budget
+    assert budget - 140 < tokens.by_words(found.context) <= budget
     assert found.units
 
 

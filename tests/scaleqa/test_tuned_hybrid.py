@@ -197,7 +197,7 @@ def test_a_near_duplicate_is_left_out_when_room_is_short():
 def test_the_budget_is_kept_and_used(budget, tiny_embedder):
     texts = [" ".join(PIECES[n % 9 : n % 9 + 1 + n % 5]) for n in range(120)]
     found = fed(f"tuned_hybrid:budget={budget}", texts, tiny_embedder).retrieve(ask("new gpu rule"))
-    assert budget - 9 < tokens.estimate(found.context) <= budget
+    assert budget - 9 < tokens.by_words(found.context) <= budget
 
 
 def test_units_are_runs_of_turns_and_the_context_keeps_their_order():

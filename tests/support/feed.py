@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tsim import NewTurn
 from tsim.engine import Host, Query
 from tsim.state import EMPTY
+from tsim.tokens import WORDS
 from tsim.vectors import unit
 
 WIDTH = 6
@@ -61,7 +62,7 @@ class Feed:
         self.receipts += receipts
 
     def search(self, text="the question", count=None, budget=None, least=0.0):
-        query = Query(text=text, count=count, budget=budget, least=least)
+        query = Query(text=text, count=count, budget=budget, measure=WORDS, least=least)
         return self.engine.search(query, self.host)
 
     @property

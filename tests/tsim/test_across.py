@@ -47,7 +47,7 @@ def test_all_threads_share_one_budget(memory, budget):
         assert text
     headings = [line for line in text.splitlines() if line.startswith("[")]
     assert all(line.startswith(("[a ", "[b ", "[c d ")) for line in headings)
-    order = [names.index(line[1:].rsplit(" ", 1)[0]) for line in headings]
+    order = [[line.startswith(f"[{name} ") for name in names].index(True) for line in headings]
     assert order == sorted(order)
 
 

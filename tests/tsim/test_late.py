@@ -17,6 +17,7 @@ from tsim.errors import InputError
 from tsim.index import DenseIndex, Postings, WindowIndex, terms
 from tsim.presets import Preset
 from tsim.rank import (
+    Prices,
     clues,
     episode_extent,
     gather,
@@ -145,12 +146,8 @@ def test_values_follow_the_formula(count, rng):
 def test_what_is_packed_fits_to_the_word_and_the_best_comes_first(turns, budget):
     worth = np.array([value for value, _ in turns])
     words = np.array([length for _, length in turns], dtype=np.uint32)
-    chosen = pack(
-        worth,
-        words,
-        budget=budget,
-        max_skipped=SPAN.max_skipped_turns,
-    )
+    prices = Prices(turns=lambda places: words[places].tolist(), heading=1, mark=1, shortest=2)
+    chosen = pack(worth, prices, room=budget, max_skipped=SPAN.max_skipped_turns)
     shown = [
         Hit(
             episode=0,
@@ -318,7 +315,7 @@ def test_each_run_is_embedded_once_and_every_turn_is_shown_once(stream):
 
 @pytest.fixture
 def thread(tmp_path, minilm):
-    with Memory.open(tmp_path / "m.db", model=minilm) as memory:
+    with Memory.open(tmp_path / "m.db", model=minilm, tokens="words") as memory:
         yield memory.thread("a")
 
 
@@ -348,7 +345,7 @@ def test_a_question_brings_the_whole_episode_and_says_why(thread):
     assert why.words[0][0] == "halden"
     assert "turn 4 is 100% as relevant as the best" in str(why)
     assert "halden" in str(why)
-    assert tokens.estimate(thread.write(hits)) <= 90
+    assert tokens.by_words(thread.write(hits)) <= 90
 
 
 PLAIN_QUESTIONS = {
@@ -367,7 +364,7 @@ PLAIN_QUESTIONS = {
 def test_plain_questions_are_answered_about_as_often_as_by_the_nearest_turns(
     tmp_path, minilm, others
 ):
-    with Memory.open(tmp_path / "m.db", model=minilm) as memory:
+    with Memory.open(tmp_path / "m.db", model=minilm, tokens="words") as memory:
         thread = memory.thread("a")
         thread.add_many([*_chat(others), *TALK, *_chat(others)])
         texts = [turn.text for turn in thread.turns()]
@@ -433,7 +430,7 @@ def braid(tmp_path):
     ]
 
     def search(pieces):
-        with Memory.open(tmp_path / f"{pieces}.db", model=Given()) as memory:
+        with Memory.open(tmp_path / f"{pieces}.db", model=Given(), tokens="words") as memory:
             thread = memory.thread("a")
             for first in range(0, 230, pieces):
                 thread.add_many(turns[first : first + pieces])
@@ -461,7 +458,7 @@ def test_the_most_relevant_turn_is_shown_even_if_it_must_be_cut(thread):
     for budget in (None, 200, 30):
         hits = thread.search("What penalty does the Zanzibar contract set?", budget=budget)
         assert "Zanzibar contract" in hits[0].turns[0].text
-        assert tokens.estimate(thread.write(hits)) <= (budget or 1100)
+        assert tokens.by_words(thread.write(hits)) <= (budget or 1100)
 
 
 def test_a_search_that_is_interrupted_harms_no_later_one(thread, monkeypatch):
@@ -489,7 +486,7 @@ def test_forgotten_turns_are_marked_and_paid_for(thread):
         thread.forget(turn=turn)
     for budget in range(60, 400, 7):
         hits = thread.search("When does the sourdough rise?", budget=budget, min_relevance=0)
-        length = tokens.estimate(thread.write(hits))
+        length = tokens.by_words(thread.write(hits))
         assert budget - 30 < length <= budget
 
 
@@ -503,7 +500,7 @@ def test_a_question_about_nothing_still_ranks_and_explains(tmp_path):
         def embed_query(self, text):
             return -embed(["said 7"])[0]
 
-    with Memory.open(tmp_path / "m.db", model=Against()) as memory:
+    with Memory.open(tmp_path / "m.db", model=Against(), tokens="words") as memory:
         memory.thread("a").add_many([("user", f"said {n}") for n in range(12)])
         for hit in memory.thread("a").search("elsewhere", budget=20):
             assert 0 <= hit.why.share <= 1
@@ -544,14 +541,14 @@ def _chat(count):
 def test_a_topic_that_comes_up_again_comes_along_and_says_so(tmp_path, minilm, monkeypatch):
     path = tmp_path / "m.db"
     once = replace(LATE.settings, reentry=replace(REENTRY, max_value=0.0))
-    with Memory.open(path, model=minilm) as memory:
+    with Memory.open(path, model=minilm, tokens="words") as memory:
         memory.thread("a").add_many([*_chat(60), *RULE, *_chat(800), *CHANGE, *_chat(60)])
 
     def ask(preset, budget=400):
-        with Memory.open(path, model=minilm, preset=preset, rebuild=True) as memory:
+        with Memory.open(path, model=minilm, preset=preset, rebuild=True, tokens="words") as memory:
             thread = memory.thread("a")
             hits = thread.search("What do I do with an opened carton at Kedichem?", budget=budget)
-            assert tokens.estimate(thread.write(hits)) <= budget
+            assert tokens.by_words(thread.write(hits)) <= budget
             return {turn.id: hit.why for hit in hits for turn in hit.turns}
 
     plain = ask(LATE)
@@ -585,7 +582,7 @@ class Sided:
 
 def test_a_span_that_nothing_links_is_not_said_to_resume(tmp_path):
     far = [("user", "for one"), *[("model", "long " * 200)] * 12, *[("user", "against")] * 3]
-    with Memory.open(tmp_path / "m.db", model=Sided()) as memory:
+    with Memory.open(tmp_path / "m.db", model=Sided(), tokens="words") as memory:
         memory.thread("a").add_many(far)
         hits = memory.thread("a").search("for all", budget=60)
     assert [[turn.id for turn in hit.turns] for hit in hits] == [[0], [13, 14, 15]]
@@ -596,7 +593,7 @@ def test_a_span_that_resumes_names_the_words_though_they_stand_beside_it(tmp_pat
     monkeypatch.setattr("tsim.engine.stretches.interleaved", lambda *_: False)
     talk = [("user", "for Oduya"), *[("model", "long " * 100)] * 300]
     talk[199:201] = [("user", "beside"), ("model", "Oduya " + "said " * 100)]
-    with Memory.open(tmp_path / "m.db", model=Sided()) as memory:
+    with Memory.open(tmp_path / "m.db", model=Sided(), tokens="words") as memory:
         memory.thread("a").add_many(talk)
         hits = memory.thread("a").search("for all", budget=100)
     shown = {turn.id: hit.why for hit in hits for turn in hit.turns}
@@ -623,7 +620,9 @@ def test_the_engine_raises_turns_by_the_formula_and_none_of_the_episode(tmp_path
     texts[200] = "beside Oduya " + "beside " * 130
     once = replace(LATE.settings, reentry=replace(REENTRY, max_value=0.0))
     for preset in (LATE, Preset(name="late-once", settings=once)):
-        with Memory.open(tmp_path / preset.name, model=Sided(), preset=preset) as memory:
+        with Memory.open(
+            tmp_path / preset.name, model=Sided(), preset=preset, tokens="words"
+        ) as memory:
             memory.thread("a").add_many([("user", text) for text in texts])
             memory.thread("a").search("for all of Ketema")
     raised, plain = seen
@@ -649,7 +648,7 @@ def test_the_engine_raises_turns_by_the_formula_and_none_of_the_episode(tmp_path
 
 
 def test_words_that_tell_more_weigh_more_beside_meaning(tmp_path):
-    with Memory.open(tmp_path / "m.db", model=Sided()) as memory:
+    with Memory.open(tmp_path / "m.db", model=Sided(), tokens="words") as memory:
         thread = memory.thread("a")
         thread.add_many([("user", f"against {'Oduya' if n == 7 else 'all'}") for n in range(40)])
         thread.search("for Oduya")

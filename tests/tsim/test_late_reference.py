@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support import late_reference as slow
 from tests.support.feed import Feed, embed, relaxed, streams
-from tsim import LATE
+from tsim import LATE, tokens
 from tsim.engine.late.relevance import ask, resume
 from tsim.engine.late.scoring import observe, score, value
 from tsim.fitted import GROUPS
@@ -167,7 +167,8 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     rates = worth.astype(np.float32).tolist()
     for budget in (20, 150, 900):
         if lengths[rates.index(max(rates))] + 1 <= budget:
-            found = feed.engine.choose(worth, budget)
+            prices = feed.engine.prices(tokens.WORDS, feed.host)
+            found = feed.engine.choose(worth, budget, prices)
             assert found == slow.packed(rates, lengths, budget)
 
     # Hits: relevance, order and explanation.

@@ -266,7 +266,7 @@ def test_a_budget_is_kept_to_the_token(tmp_path, tiny_embedder, preset):
         memory.thread("a").add_many(stream(60))
         for budget in range(1, 200):
             text = memory.thread("a").context("bread", budget=budget, min_relevance=0)
-            assert tokens.estimate(text) <= budget
+            assert tokens.by_words(text) <= budget
 
 
 @pytest.mark.parametrize(

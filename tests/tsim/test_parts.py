@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsim import toolkit
+from tsim import tokens, toolkit
 from tsim.assemble import WindowSettings, fit, render, window
 from tsim.index import DenseIndex
 from tsim.segment import Arrival, DriftRule, cuts
@@ -124,16 +124,16 @@ def hit(episode: int, *texts: str, strongest: int = 0) -> Hit:
 
 def test_hits_that_do_not_fit_are_passed_over():
     hits = [hit(1, "a " * 20), hit(2, "b " * 90), hit(3, "c " * 20)]
-    assert [h.episode for h in fit(hits, 80)] == [1, 3]
-    assert fit(hits, None) == hits
+    assert [h.episode for h in fit(hits, 80, tokens.WORDS)] == [1, 3]
+    assert fit(hits, None, tokens.WORDS) == hits
 
 
 def test_a_best_hit_that_is_too_long_is_cut_down_around_its_strongest_turn():
     long = hit(1, *(f"t{n} " * 20 for n in range(6)), strongest=3)
-    (kept,) = fit([long], 90)
+    (kept,) = fit([long], 90, tokens.WORDS)
     assert [turn.id for turn in kept.turns] == [12, 13, 14]
-    (single,) = fit([hit(1, "word " * 500)], 60)
-    assert single.turns[0].text.endswith("…")
+    (single,) = fit([hit(1, "word " * 500)], 60, tokens.WORDS)
+    assert render([single]).endswith("word …")
     assert len(render([single]).split()) * 1.3 <= 60
 
 

@@ -102,7 +102,7 @@ def test_by_default_nothing_is_returned_if_what_was_asked_is_probably_not_there(
             thread = memory.thread("a")
             if not thread.turns():
                 thread.add_many(stream(150))
-            return thread.search("bread budget", budget=300, **options)
+            return thread.search("bread budget", budget=400, **options)
 
     hits = searched(0.0)
     assert len(hits) > 2
@@ -137,12 +137,12 @@ def test_a_minimum_leaves_out_exactly_the_hits_below_it(tmp_path, tiny_embedder)
     with Memory.open(tmp_path / "m.db", model=tiny_embedder) as memory:
         thread = memory.thread("a")
         thread.add_many(stream(150))
-        hits = thread.search("bread budget", budget=300, min_relevance=0)
+        hits = thread.search("bread budget", budget=400, min_relevance=0)
         assert len({hit.relevance for hit in hits}) > 2
         for least in {hit.relevance for hit in hits}:
             for bound in (least, math.nextafter(least, 1)):
                 kept = [hit for hit in hits if hit.relevance >= bound]
-                assert thread.search("bread budget", budget=300, min_relevance=bound) == kept
+                assert thread.search("bread budget", budget=400, min_relevance=bound) == kept
         assert thread.search("bread budget", min_relevance=1) == []
         assert thread.context("bread budget", min_relevance=1) == ""
 

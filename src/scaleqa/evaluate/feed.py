@@ -83,7 +83,7 @@ class Fed:
             evidence_shown=len(gold & found.shown),
             turns_shown=len(found.shown),
             exchanges_shown=sum(turn >= len(self.package.stream) for turn in found.shown),
-            context_tokens=tokens.estimate(found.context),
+            context_tokens=tokens.by_words(found.context),
             relevance=None if found.relevance is None else round(found.relevance, 6),
             llm_calls=self.calls(),
             account=self._account() if first else None,

@@ -242,7 +242,7 @@ def _alternate(turns: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 
 def _reason(turns: tuple[str, ...], bounds: Bounds) -> str | None:
     """Returns why a dialogue is dropped, or None if it is kept."""
-    sizes = [tokens.estimate(turn) for turn in turns]
+    sizes = [tokens.by_words(turn) for turn in turns]
     if len(turns) < bounds.least_turns:
         return "too few turns"
     if sum(sizes) < bounds.least_tokens:

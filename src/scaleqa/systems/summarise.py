@@ -33,7 +33,7 @@ def summarise(texts: Sequence[str], most_tokens: int, model: ChatModel | None = 
     kept: list[int] = []
     left = most_tokens
     for place in _central(sentences):
-        price = tokens.estimate(sentences[place])
+        price = tokens.by_words(sentences[place])
         if price <= left:
             kept.append(place)
             left -= price

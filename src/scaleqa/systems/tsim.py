@@ -93,7 +93,10 @@ class Tsim:
         self._preset = preset
         self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
         self._memory = Memory.open(
-            self._directory / "memory.db", model=tools.embedder, preset=self._preset
+            self._directory / "memory.db",
+            model=tools.embedder,
+            preset=self._preset,
+            tokens="words",
         )
         self._thread = self._memory.thread("thread")
         self._k = k or None

@@ -162,7 +162,7 @@ class SystemConformance:
                 pair = exchange(number)
                 system.observe(pair)
                 found.append(system.retrieve(ask(pair.turns[0].text)))
-        lengths = [tokens.estimate(one.context) for one in found]
+        lengths = [tokens.by_words(one.context) for one in found]
         if self.most_units is not None:
             assert max(len(one.units) for one in found) <= self.most_units
         if self.most_tokens is not None:

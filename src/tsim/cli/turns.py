@@ -47,6 +47,13 @@ ThreadNames = Annotated[
     ),
 ]
 Budget = Annotated[int | None, typer.Option(help="Maximum number of tokens to return.")]
+Tokens = Annotated[
+    str,
+    typer.Option(
+        help="What counts the tokens: estimate, words (1.3 a word), tiktoken:NAME, or the path of "
+        "a Hugging Face tokenizer.json."
+    ),
+]
 MinRelevance = Annotated[
     float | None,
     typer.Option(
@@ -121,6 +128,7 @@ def search(
         int | None, typer.Option("--k", "-k", help="Maximum number of episodes to return.")
     ] = None,
     budget: Budget = None,
+    tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
     model: Model = None,
     preset: PresetName = PRESET,
@@ -133,7 +141,9 @@ def search(
     """
     must_exist(memory)
     asked, names = text_or_stdin(query), thread or [THREAD]
-    with Memory.open(memory, model=model, preset=preset, read_only=read_only) as opened:
+    with Memory.open(
+        memory, model=model, preset=preset, tokens=tokens, read_only=read_only
+    ) as opened:
         hits = opened.search(asked, threads=names, k=k, budget=budget, min_relevance=min_relevance)
     if as_json:
         print_json([asdict(hit) for hit in hits])
@@ -150,6 +160,7 @@ def context(
     budget: Annotated[
         int, typer.Option(help="Maximum number of tokens to return.")
     ] = CONTEXT_BUDGET,
+    tokens: Tokens = "estimate",
     min_relevance: MinRelevance = None,
     model: Model = None,
     preset: PresetName = PRESET,
@@ -162,7 +173,9 @@ def context(
     """
     must_exist(memory)
     asked, names = text_or_stdin(query), thread or [THREAD]
-    with Memory.open(memory, model=model, preset=preset, read_only=read_only) as opened:
+    with Memory.open(
+        memory, model=model, preset=preset, tokens=tokens, read_only=read_only
+    ) as opened:
         if len(names) == 1:
             text = opened.thread(names[0]).context(
                 asked, budget=budget, min_relevance=min_relevance

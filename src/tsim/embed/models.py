@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tsim.embed.packed import PACKED_FILE
 from tsim.weights import NpmPackage, PinnedFile, Weights, Wheel, find_among
 
 BGE_QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 
 WEIGHTS_SUFFIXES = (".safetensors", ".onnx", ".bin")
+
+
+# All of an encoder in one file, as `tsim.embed.packed` reads it.
+PACKED_FILE = "e5-small-q4.bin"
 
 
 class Pooling(StrEnum):

@@ -10,8 +10,8 @@ from safetensors.numpy import load_file
 
 from tsim.embed import common
 from tsim.embed.bert import BertConfig, build_graph
-from tsim.embed.models import BGE_QUERY_PREFIX, Pooling, Settings, identity_of
-from tsim.embed.packed import PACKED_FILE, packed_weights
+from tsim.embed.models import BGE_QUERY_PREFIX, PACKED_FILE, Pooling, Settings, identity_of
+from tsim.embed.packed import packed_weights
 from tsim.embed.protocol import require_text
 from tsim.embed.runtime import (
     Session,

@@ -24,7 +24,6 @@ from tsim.errors import ModelError
 
 T = TypeVar("T")
 
-PACKED_FILE = "e5-small-q4.bin"
 MAGIC = b"E5S1"
 SIZES = Struct("<4sI7ifi")  # magic, version, sizes, epsilon, weights per block
 PIECES = Struct("<5iQ")  # pieces, four special ids, bytes of all pieces

@@ -16,7 +16,8 @@ from tokenizers import Tokenizer
 
 from tsim import private
 from tsim.embed.bert import OPSET
-from tsim.embed.packed import PACKED_FILE, packed_tokenizer
+from tsim.embed.models import PACKED_FILE
+from tsim.embed.packed import packed_tokenizer
 from tsim.errors import ModelError
 
 # If a program imported ONNX Runtime before tsim, reporting has begun; at least our sessions are

@@ -5,6 +5,7 @@ from dataclasses import Field, dataclass
 from typing import Any, ClassVar, Protocol
 
 from tsim.state import Changes, Counters, ThreadState
+from tsim.tokens import ESTIMATE, Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, SpanWhy, Turn, Why
 from tsim.vectors import Vector, Vectors
 
@@ -36,12 +37,14 @@ class Query:
         text: The text of the query.
         count: Maximum number of spans to return; None for the method's default.
         budget: Maximum number of tokens in all; None for the method's default, or no limit.
+        measure: What the budget is measured by.
         least: Minimum relevance of a span; None for the method's default.
     """
 
     text: str
     count: int | None = None
     budget: int | None = None
+    measure: Measure = ESTIMATE
     least: float | None = None
 
 

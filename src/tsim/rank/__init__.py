@@ -2,7 +2,7 @@
 
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.naming import Naming, name
-from tsim.rank.packing import HEADING, gather, pack
+from tsim.rank.packing import Prices, gather, pack
 from tsim.rank.question import information, names, term_weights
 from tsim.rank.reentry import (
     BESIDE,
@@ -25,11 +25,11 @@ from tsim.rank.spans import (
 
 __all__ = [
     "BESIDE",
-    "HEADING",
     "MAX_EXTENT",
     "ClusterHit",
     "Naming",
     "Paths",
+    "Prices",
     "RankSettings",
     "Ranked",
     "ReentrySettings",

@@ -1,25 +1,40 @@
 """Packing: chooses the most valuable turns within a budget and groups them into spans."""
 
 from bisect import bisect_left, insort
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tsim.rank.spans import Values
 from tsim.vectors import best
 
-# Words in a heading, and in the mark for missing turns: see `tsim.assemble`.
-HEADING, MARK = 1, 1
-# The shortest turn: a speaker and one word.
-SHORTEST = 2
+# Places whose prices are looked up at once.
+CHUNK = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """The sizes of what a context consists of, in the unit of some measure.
+
+    Attributes:
+        turns: Returns the sizes of the turns at some places.
+        heading: The size of a heading.
+        mark: The size of the mark for missing turns.
+        shortest: The size of the shortest turn.
+    """
+
+    turns: Callable[[Sequence[int]], Sequence[int]]
+    heading: int
+    mark: int
+    shortest: int
 
 
 def pack(
     values: Values,
-    words: npt.NDArray[np.uint32],
+    prices: Prices,
     *,
-    budget: int,
+    room: int,
     max_skipped: int,
     after_forgotten: Container[int] = (),
 ) -> list[int]:
@@ -27,8 +42,8 @@ def pack(
 
     Args:
         values: The value per word of each place.
-        words: The number of words that each place takes up in a context.
-        budget: Maximum number of words, including headings and marks.
+        prices: What each place takes up in a context.
+        room: Maximum size, including headings and marks.
         max_skipped: Turns that may be missing inside a span; a larger gap begins a new span.
         after_forgotten: Places directly after forgotten turns, where a mark is needed too.
 
@@ -36,14 +51,14 @@ def pack(
         The chosen places, ascending.
     """
     chosen: list[int] = []
-    left = budget
-    places = best(values.astype(np.float32), budget // SHORTEST)
-    for place, length in zip(places, words[places].tolist(), strict=True):
-        if left < SHORTEST:
+    left = room
+    places = best(values.astype(np.float32), min(len(values), room // prices.shortest))
+    for place, size in _sized(prices, places):
+        if left < prices.shortest:
             break
-        if length > left + HEADING:  # joining two spans saves at most one heading
+        if size > left + prices.heading:  # joining two spans saves at most one heading
             continue
-        price = length + _joint(chosen, place, max_skipped, after_forgotten)
+        price = size + _joint(prices, chosen, place, max_skipped, after_forgotten)
         if price <= left:
             insort(chosen, place)
             left -= price
@@ -60,25 +75,35 @@ def gather(chosen: Sequence[int], max_skipped: int) -> list[tuple[int, ...]]:
     return [tuple(span) for span in out]
 
 
+def _sized(prices: Prices, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yields places with their sizes, which are looked up as they are needed."""
+    for start in range(0, len(places), CHUNK):
+        some = places[start : start + CHUNK]
+        yield from zip(some, prices.turns(some), strict=True)
+
+
 def _joint(
-    chosen: Sequence[int], place: int, max_skipped: int, after_forgotten: Container[int]
+    prices: Prices,
+    chosen: Sequence[int],
+    place: int,
+    max_skipped: int,
+    after_forgotten: Container[int],
 ) -> int:
-    """Returns the words of headings and marks that are added by choosing another place."""
+    """Returns the size of headings and marks that are added by choosing another place."""
+
+    def between(first: int, second: int) -> int:  # nothing, a mark, or a heading
+        if second - first == 1:
+            return prices.mark if second in after_forgotten else 0
+        return prices.mark if second - first <= max_skipped + 1 else prices.heading
+
     at = bisect_left(chosen, place)
     before = chosen[at - 1] if at else None
     after = chosen[at] if at < len(chosen) else None
-    grown = HEADING if before is None and after is None else 0
+    grown = prices.heading if before is None and after is None else 0
     if before is not None:
-        grown += _between(before, place, max_skipped, after_forgotten)
+        grown += between(before, place)
     if after is not None:
-        grown += _between(place, after, max_skipped, after_forgotten)
+        grown += between(place, after)
     if before is not None and after is not None:
-        grown -= _between(before, after, max_skipped, after_forgotten)
+        grown -= between(before, after)
     return grown
-
-
-def _between(first: int, second: int, max_skipped: int, after_forgotten: Container[int]) -> int:
-    """Returns the words between two adjacent chosen places: none, a mark, or a heading."""
-    if second - first == 1:
-        return MARK if second in after_forgotten else 0
-    return MARK if second - first <= max_skipped + 1 else HEADING

@@ -17,8 +17,8 @@ from tests.support.tiny_bert import (
     write_tiny_bert,
 )
 from tsim.embed import OnnxEmbedder, common
-from tsim.embed.models import Pooling, Settings
-from tsim.embed.packed import EMBEDDINGS, KINDS, PACKED_FILE, PARTS, packed_tokenizer
+from tsim.embed.models import PACKED_FILE, Pooling, Settings
+from tsim.embed.packed import EMBEDDINGS, KINDS, PARTS, packed_tokenizer
 from tsim.errors import ModelError
 
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁the", "▁rule", "▁br", "ead", "é", "rule", "a"]

@@ -90,4 +90,4 @@ def _above(children: Sequence[Node], level: int, condense: Condense) -> Node:
 
 
 def _length(nodes: Sequence[Node]) -> int:
-    return sum(tokens.estimate(node.text) for node in nodes)
+    return sum(tokens.by_words(node.text) for node in nodes)

@@ -16,17 +16,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tsim import tokens
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import ThreadIndex
+from tsim.engine.late.pricing import prices
 from tsim.engine.late.relevance import Asked, ask, resume
 from tsim.engine.late.scoring import Observed, Scores, observe, score, value
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
-from tsim.rank import HEADING, ReentrySettings, SpanSettings, Values, gather, pack
+from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack
 from tsim.rank.fitted import FittedSettings
 from tsim.segment import ConfidenceSettings, LinkSettings, Run, RunSettings
 from tsim.state import Changes, EpisodeRow, SpanRow, ThreadState, TurnRow
+from tsim.tokens import Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn
 from tsim.vectors import Vector, Vectors, best
 
@@ -132,8 +133,9 @@ class LateEngine(Numbered):
         if query.least is None and self._silent(scores):
             return []
         worth = value(self.index, scores)
-        budget = tokens.words_within(query.budget or span.budget)
-        chosen = self._too_long(scores, budget) or self.choose(worth, budget)
+        room = query.measure.room(query.budget or span.budget)
+        costs = self.prices(query.measure, host)
+        chosen = self._too_long(scores, room, costs) or self.choose(worth, room, costs)
         found = explain(
             self.index,
             asked,
@@ -287,26 +289,29 @@ class LateEngine(Numbered):
             least *= DOUBT
         return scores.presence < least
 
-    def _too_long(self, scores: Scores, budget: int) -> list[int]:
+    def prices(self, measure: Measure, host: Host) -> Prices:
+        """Returns what the turns cost in a context; there must be turns, and all must be read."""
+        return prices(measure, self.index, self._turn_ids, host)
+
+    def _too_long(self, scores: Scores, room: int, costs: Prices) -> list[int]:
         """Returns the turn that probably holds what was asked, if it exceeds the budget alone.
 
         Its value per word is low, so that packing would leave it out; the caller truncates it.
         """
         top = int(scores.turns.argmax())
         likely = scores.turns[top] > PROBABLY
-        return [top] if likely and self.index.lengths[top] + HEADING > budget else []
+        return [top] if likely and _exceeds(top, room, costs) else []
 
-    def choose(self, worth: Values, budget: int) -> list[int]:
-        """Returns the places of the turns chosen for a budget in words."""
-        settings, words = self.settings.span, self.index.lengths
+    def choose(self, worth: Values, room: int, costs: Prices) -> list[int]:
+        """Returns the places of the turns chosen for a context of some size."""
         best_turn = int(worth.astype(np.float32).argmax())  # as `pack` compares them
-        if words[best_turn] + HEADING > budget:
-            return [best_turn]  # too long even alone: the caller truncates it
+        if _exceeds(best_turn, room, costs):
+            return [best_turn]  # too long even alone: the caller cuts it
         return pack(
             worth,
-            words,
-            budget=budget,
-            max_skipped=settings.max_skipped_turns,
+            costs,
+            room=room,
+            max_skipped=self.settings.span.max_skipped_turns,
             after_forgotten=self._after_forgotten(),
         )
 
@@ -316,6 +321,11 @@ class LateEngine(Numbered):
             return frozenset()
         ids = np.array(self._turn_ids)
         return frozenset((np.flatnonzero(np.diff(ids) > 1) + 1).tolist())
+
+
+def _exceeds(place: int, room: int, costs: Prices) -> bool:
+    """Returns whether a turn is too long even alone."""
+    return costs.turns([place])[0] + costs.heading > room
 
 
 def _key(run: Run, ids: Sequence[int]) -> tuple[int, int]:

@@ -32,6 +32,7 @@ from tsim.segment import (
     cues,
     log_odds,
 )
+from tsim.tokens import ESTIMATE, WORDS, Measure
 from tsim.types import Turn
 from tsim.vectors import Vector, Vectors, unit
 from tsim.words import count
@@ -75,6 +76,7 @@ class ThreadIndex:
         postings: The words of the turns whose texts have been read.
         speakers: The speakers of the same turns.
         runs: The closed runs, each with its row in `run_vectors`.
+        dated: Whether the time of any turn is known.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
     """
 
@@ -91,7 +93,8 @@ class ThreadIndex:
         """Starts with the vectors of a thread; its texts are read when needed."""
         self._boundary = boundary
         self._span = span
-        self._words = array("I")
+        self._lengths = array("I")
+        self._sizes = {WORDS: array("Q"), ESTIMATE: array("Q")}
         self._users = bytearray()
         self._asks = bytearray()
         self._last: Cues | None = None
@@ -111,6 +114,7 @@ class ThreadIndex:
         self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
         self.speakers = Speakers()
+        self.dated = False
         self.stretches = Stretches(links, self.vectors, self._users)
 
     def __len__(self) -> int:
@@ -123,13 +127,17 @@ class ThreadIndex:
 
     @property
     def lengths(self) -> npt.NDArray[np.uint32]:
-        """The number of words that each turn takes up in a context."""
-        return np.frombuffer(self._words, dtype=np.uint32)
+        """The number of words of each turn, its speaker included."""
+        return np.frombuffer(self._lengths, dtype=np.uint32)
 
     @property
     def long(self) -> Values:
         """By how much each turn exceeds the length from which turns are long; 1 if it does not."""
         return np.maximum(1.0, self.lengths / self._span.long_turn_words)
+
+    def sizes(self, measure: Measure) -> Sequence[int] | None:
+        """Returns what each turn takes up in a context, or None if it must be measured."""
+        return self._sizes.get(measure)
 
     def extend(self, vectors: Vectors) -> Vector:
         """Appends the vectors of new turns.
@@ -147,7 +155,11 @@ class ThreadIndex:
         """Adds the text and the speaker of the first unread turn."""
         self.postings.append(turn.text)
         self.speakers.append(turn.role, turn.text)
-        self._words.append(count(line(turn)))
+        said = line(turn)
+        self._lengths.append(count(said))
+        for measure, sizes in self._sizes.items():
+            sizes.append(measure.size(f"{said}\n"))
+        self.dated = self.dated or turn.at is not None
         found = cues(turn.role, turn.text)
         self._users.append(found.user)
         self._asks.append(found.asks)

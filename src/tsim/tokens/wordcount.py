@@ -1,7 +1,7 @@
-"""Token counts, estimated as 1.3 × whitespace-separated words.
+"""Tokens as 1.3 × whitespace-separated words.
 
-The estimate needs no tokenizer, is the same for every model, and is the unit in which the paper
-packs its threads and reports its contexts. The whole project counts tokens this way.
+The count needs no tokenizer, is the same for every model, and is the unit in which the paper packs
+its threads and reports its contexts. It says nothing about scripts without spaces.
 """
 
 
@@ -15,6 +15,6 @@ def words_within(tokens: int) -> int:
     return max(0, (10 * tokens + 4) // 13)
 
 
-def estimate(text: str) -> int:
-    """Estimates the number of tokens in a text."""
+def by_words(text: str) -> int:
+    """Returns 1.3 × the number of whitespace-separated words of a text, rounded."""
     return from_words(len(text.split()))

@@ -1,0 +1,168 @@
+"""The text of a context.
+
+    [12-15 · 2024-05-03]
+    user: The first line of a turn follows its speaker.
+     Its other lines begin with a space.
+    …
+    model: The mark above stands for turns that are left out.
+
+A line that begins in the first column is always ours: a heading, a speaker or a mark. Nothing that
+a turn says can be taken for one, because whatever follows a line break in it is moved by one space;
+a speaker whose name could be misread is written in quotes. An empty line separates spans. Where
+part of a turn is left out, a mark is put in its place.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from tsim.types import Hit, Turn, ids
+
+MISSING = "…"
+# A line that stands for turns that are left out.
+MARK = f"{MISSING}\n"
+# What any reader may take for the end of a line.
+BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029](?<!\r(?=\n))")  # "\r\n" once
+SOLID, SPACE = re.compile(r"\S"), re.compile(r"\s+")
+WIDEST_INDENTATION = 200
+# Speakers whose line could be taken for a heading or a mark, or whose name has no clear end.
+UNCLEAR_ROLE = re.compile(f'[\\["{MISSING}]|.*: |.*[\x85\u2028\u2029]')
+
+
+def render(hits: Sequence[Hit], *, named: bool = False) -> str:
+    """Returns hits as the context of a prompt, in the given order.
+
+    Args:
+        hits: The hits.
+        named: Whether headings name the thread: `[alice 12-15 · 2024-05-03]`.
+    """
+    begun = [next((f"{time.date()}" for time in _times(hit.turns)), "") for hit in hits]
+    spans_a_day = Counter(begun)
+    heads = (
+        heading(hit.turns, clock=spans_a_day[day] > 1, thread=hit.thread if named else "")
+        for hit, day in zip(hits, begun, strict=True)
+    )
+    return "\n\n".join(
+        "\n".join([head, *lines(hit.turns)]) for head, hit in zip(heads, hits, strict=True)
+    )
+
+
+def heading(turns: Sequence[Turn], *, clock: bool, thread: str = "") -> str:
+    """Returns the heading of some turns: their ids, and the days if known, in UTC.
+
+    Args:
+        turns: The turns, at least one.
+        clock: Whether to add the time of day, because other spans began on the same day.
+        thread: The name of the thread, where there are several.
+    """
+    where = " ".join([*thread.split(), ids(turns)])
+    times = _times(turns)
+    if not times:
+        return f"[{where}]"
+    first, last = times[0], times[-1]
+    begun = f"{first:%Y-%m-%d %H:%M}" if clock else f"{first.date()}"
+    ended = f" – {last.date()}" if last.date() != first.date() else ""
+    return f"[{where} · {begun}{ended}]"
+
+
+def heading_bound(last: int, *, dated: bool) -> str:
+    """Returns a heading, with what separates spans, that is about as long as any of a thread.
+
+    Args:
+        last: The highest id of the thread.
+        dated: Whether the times of its turns are known.
+    """
+    return f"[{last}-{last}{' · 2024-05-03 14:05' if dated else ''}]\n\n"
+
+
+def line(turn: Turn) -> str:
+    """Returns one turn as it appears in a context."""
+    role = json.dumps(turn.role) if UNCLEAR_ROLE.match(turn.role) else turn.role
+    return f"{role}: {BREAK.sub(_indented, excerpt(turn))}"
+
+
+def excerpt(turn: Turn) -> str:
+    """Returns the text of a turn that is shown, with a mark wherever something is left out.
+
+    A mark touches the rest of a word that is cut, has a space between words, and has a line of its
+    own between lines. Line breaks and indentation of what is shown are kept.
+    """
+    if turn.shown is None:
+        return turn.text
+    text, parts = turn.text, _trimmed(turn.text, turn.shown)
+    if not parts:
+        return MISSING
+    out, end = [], 0
+    for first, last in parts:
+        if SOLID.search(text, end, first):
+            out.append(f"{_after(text, end)}{MISSING}{_before(text, first)}")
+        out.append(text[first:last])
+        end = last
+    if SOLID.search(text, end):
+        out.append(f"{_after(text, end)}{MISSING}")
+    return "".join(out)
+
+
+def _trimmed(text: str, shown: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Trims ranges to what is visible and the indentation before it; joins adjacent ones."""
+    out: list[tuple[int, int]] = []
+    for first, last in shown:
+        visible = SOLID.search(text, first, last)
+        if not visible:
+            continue
+        while text[last - 1].isspace():
+            last -= 1
+        if out and not SOLID.search(text, out[-1][1], first):
+            out[-1] = (out[-1][0], last)
+            continue
+        at = visible.start()
+        while text[at - 1 : at].isspace() and not BREAK.fullmatch(text[at - 1]):
+            if visible.start() - at == WIDEST_INDENTATION:
+                break
+            at -= 1
+        begins_line = at == 0 or BREAK.fullmatch(text[at - 1])
+        out.append((at if begins_line else visible.start(), last))
+    return out
+
+
+def _after(text: str, end: int) -> str:
+    """Returns what separates a mark from the text before it, which ends in a visible one."""
+    space = SPACE.match(text, end)
+    return _separator(space.group() if end and space else "")
+
+
+def _before(text: str, first: int) -> str:
+    """Returns what separates a mark from the text after it."""
+    return _separator(text[first - 1])
+
+
+def _separator(space: str) -> str:
+    if BREAK.search(space):
+        return "\n"
+    return " " if space.isspace() else ""
+
+
+def lines(turns: Sequence[Turn]) -> Iterator[str]:
+    """Yields the lines of turns, with a mark wherever turns are missing in between."""
+    for place, turn in enumerate(turns):
+        if place and turn.id != turns[place - 1].id + 1:
+            yield MISSING
+        yield line(turn)
+
+
+def _indented(found: re.Match[str]) -> str:
+    return f"{found.group()} "
+
+
+def _times(turns: Sequence[Turn]) -> list[datetime]:
+    """Returns the known times of turns, in order, without those that no calendar has."""
+    out = []
+    for turn in turns:
+        try:
+            if turn.at is not None:
+                out.append(datetime.fromtimestamp(turn.at, UTC))
+        except (OverflowError, OSError, ValueError):
+            continue
+    return out
