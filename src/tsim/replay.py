@@ -3,16 +3,32 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
-from tsim.embed import Embedder
+import numpy as np
+
+from tsim.embed import Embedder, Starts, find_passages
 from tsim.engine import Host
 from tsim.presets import AnyPreset
-from tsim.state import EMPTY, MAX_ID, Changes, ClusterRow, EpisodeRow, SpanRow, TurnRow
+from tsim.state import (
+    EMPTY,
+    MAX_ID,
+    Changes,
+    ClusterRow,
+    EpisodeRow,
+    PassageRow,
+    SpanRow,
+    ThreadState,
+    TurnRow,
+)
 from tsim.store import Store, Written
 from tsim.types import Turn
-from tsim.vectors import Vectors
+from tsim.vectors import Vector, Vectors
 
 CHUNK = 512
+# A turn, and the characters of one of its passages: the first, and the one after the last, or None
+# at the end of the turn.
+Passage: TypeAlias = tuple[int, int, int | None]
 
 
 def rebuild(
@@ -64,11 +80,31 @@ def _replayed(
             embedder,
             texts[name],
             next_turn=state.counters.turn,
-            vectors=state.turn_vectors if same_model else None,
+            known=_vectors(state) if same_model else None,
             progress=partial(_report, progress, done, total) if progress else None,
         )
         done += len(texts[name])
     return contents, {name: state.version for name, state in states.items()}
+
+
+def _vectors(state: ThreadState) -> dict[Passage, Vector]:
+    """Returns the vectors of all passages of a thread.
+
+    The end of a passage is part of its key: the first passage of a turn that was not divided is
+    not that of one that was.
+    """
+    starts: dict[int, list[tuple[int, Vector]]] = {
+        turn: [(0, vector)] for turn, vector in zip(state.turn_ids, state.turn_vectors, strict=True)
+    }
+    for row in state.passages:
+        starts[row.turn].append((row.start, row.vector))
+    return {
+        (turn, start, end): vector
+        for turn, parts in starts.items()
+        for (start, vector), end in zip(
+            parts, [*(start for start, _ in parts[1:]), None], strict=True
+        )
+    }
 
 
 def _report(progress: Callable[[int, int], None], before: int, total: int, done: int) -> None:
@@ -81,7 +117,7 @@ def replay(
     turns: Sequence[Turn],
     *,
     next_turn: int,
-    vectors: Vectors | None = None,
+    known: Mapping[Passage, Vector] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Written:
     """Adds turns to a new engine in order, keeping their ids.
@@ -91,7 +127,7 @@ def replay(
         embedder: The model to use.
         turns: All turns in order.
         next_turn: The id of the next turn that will be added to the thread.
-        vectors: The turns' vectors, if the model is the same as before.
+        known: The vectors of passages, if the model is the same as before.
         progress: Called with the number of turns done.
 
     Returns:
@@ -99,6 +135,7 @@ def replay(
     """
     engine = preset.settings.engine(embedder.dimension, EMPTY)
     rows: list[TurnRow] = []
+    passages: list[PassageRow] = []
     episodes: dict[int, EpisodeRow] = {}
     clusters: dict[int, ClusterRow] = {}
     spans: dict[tuple[int, int], SpanRow] = {}
@@ -113,11 +150,10 @@ def replay(
     )
     for run in _runs(turns):
         engine.skip_to(run[0].id)
-        start = len(rows)
-        known = vectors[start : start + len(run)] if vectors is not None else None
-        some = embedder.embed([turn.text for turn in run]) if known is None else known
-        changes, _ = engine.grow([turn.again() for turn in run], some, host)
+        starts, vectors = _embedded(embedder, run, known or {}, divides=preset.settings.divides)
+        changes, _ = engine.grow([turn.again() for turn in run], vectors, host, starts=starts)
         rows += changes.turns
+        passages += changes.passages
         for row in changes.turns:
             by_episode[row.episode].append(row.turn)
         episodes.update((episode.id, episode) for episode in changes.episodes)
@@ -132,12 +168,33 @@ def replay(
     engine.skip_to(next_turn)
     whole = Changes(
         turns=tuple(rows),
+        passages=tuple(passages),
         episodes=tuple(episodes[key] for key in sorted(episodes)),
         clusters=tuple(clusters[key] for key in sorted(clusters)),
         rewritten=tuple(sorted(clusters)),
         spans=tuple(spans[key] for key in sorted(spans)),
     )
     return whole, engine.counters
+
+
+def _embedded(
+    embedder: Embedder, turns: Sequence[Turn], known: Mapping[Passage, Vector], *, divides: bool
+) -> tuple[list[Starts], Vectors]:
+    """Returns the passages of turns and their vectors, embedding those that are not known."""
+    texts = [turn.text for turn in turns]
+    starts: list[Starts] = [(0,)] * len(texts)
+    if divides:
+        starts = find_passages(embedder, texts)
+    keys: list[Passage] = [
+        (turn.id, start, end)
+        for turn, begins in zip(turns, starts, strict=True)
+        for start, end in zip(begins, [*begins[1:], None], strict=True)
+    ]
+    by_id = dict(zip((turn.id for turn in turns), texts, strict=True))
+    missing = [key for key in keys if key not in known]
+    fresh = embedder.embed([by_id[turn][start:end] for turn, start, end in missing])
+    found = dict(zip(missing, fresh, strict=True))
+    return starts, np.stack([found[key] if key in found else known[key] for key in keys])
 
 
 def _runs(turns: Sequence[Turn]) -> Iterable[list[Turn]]:

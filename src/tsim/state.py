@@ -22,6 +22,19 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PassageRow:
+    """A passage of a long turn, but not the first, whose vector is that of the turn.
+
+    It begins at character `start` of the turn's text and ends where the next passage begins. `turn`
+    and `start` are its key. The passages of a turn are written and removed with it.
+    """
+
+    turn: int
+    start: int
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EpisodeRow:
     """An episode; it has no vector while it is open."""
 
@@ -56,18 +69,20 @@ class Changes:
 
     Attributes:
         turns: New turns.
+        passages: Further passages of new turns.
         episodes: New, closed or resummarised episodes.
         clusters: New or changed clusters.
         joined: New memberships, as (cluster, episode), of clusters that only gained members.
         rewritten: Clusters whose memberships are all rewritten.
         spans: New spans.
-        removed_turns: Removed turns.
+        removed_turns: Removed turns; their passages are removed with them.
         removed_episodes: Removed episodes.
         removed_clusters: Removed clusters.
         removed_spans: Removed spans, as (first, last).
     """
 
     turns: tuple[TurnRow, ...] = ()
+    passages: tuple[PassageRow, ...] = ()
     episodes: tuple[EpisodeRow, ...] = ()
     clusters: tuple[ClusterRow, ...] = ()
     joined: tuple[tuple[int, int], ...] = ()
@@ -115,6 +130,7 @@ class ThreadState:
         clusters: All clusters, ascending.
         open_turns: The turns of the open episode.
         spans: All spans, ordered by first and last turn.
+        passages: Further passages of long turns, ordered by turn and start.
     """
 
     version: int
@@ -127,6 +143,7 @@ class ThreadState:
     clusters: list[ClusterRow] = field(default_factory=list)
     open_turns: list[Turn] = field(default_factory=list)
     spans: list[SpanRow] = field(default_factory=list)
+    passages: list[PassageRow] = field(default_factory=list)
 
 
 EMPTY = ThreadState(

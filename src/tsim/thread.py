@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 
 from tsim.arguments import Time, positive, share
 from tsim.assemble import fit, render
 from tsim.counting import Tokens, open_measure
-from tsim.embed import Embedder
+from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Host, Query
+from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.forgetting import filters, preview, select, selection
 from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
@@ -198,7 +199,7 @@ class Thread(StoredThread):
         hits = [
             Hit(
                 episode=one.episode,
-                turns=tuple(turns[turn] for turn in one.turns if turn in turns),
+                turns=tuple(_showing(turns, one)),
                 score=one.score,
                 why=one.why,
                 relevance=one.relevance,
@@ -419,7 +420,9 @@ class Thread(StoredThread):
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
         new = missing(turns, self._called(self._store, turns))
-        vectors = self._embedder.embed([turn.text for turn in new]) if new else EMPTY.turn_vectors
+        texts = [turn.text for turn in new]
+        starts = find_passages(self._embedder, texts) if self._preset.settings.divides else None
+        vectors = embed_passages(self._embedder, texts, starts) if new else EMPTY.turn_vectors
         with self._lock, self._or_reread():
             while True:
                 # End the snapshot before the engine embeds summaries, which may take a while.
@@ -432,7 +435,7 @@ class Thread(StoredThread):
                 known = {name: engine.receipt(turn.id) for name, turn in called.items()}
                 if not new:
                     return assign(turns, [], known)
-                changes, added = engine.grow(new, vectors, self._host(self._store))
+                changes, added = engine.grow(new, vectors, self._host(self._store), starts=starts)
                 if self._commit(changes, engine.counters):
                     return assign(turns, added, known)
                 self._engine = None
@@ -466,3 +469,10 @@ class Thread(StoredThread):
             return False
         self._version = written
         return True
+
+
+def _showing(turns: Mapping[int, Turn], found: Found) -> Iterator[Turn]:
+    """Yields the turns of a span, each with the parts of it that are shown."""
+    for turn, shown in zip_longest(found.turns, found.shown):
+        if turn in turns:
+            yield turns[turn] if shown is None else replace(turns[turn], shown=shown)

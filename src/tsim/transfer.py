@@ -1,7 +1,7 @@
 """Export and import of a memory as JSON lines; equal content is exported as equal bytes.
 
-Version 2 has external ids and meta. A memory without them is exported as version 1, which earlier
-versions of this package can import.
+Version 2 has external ids, meta and passages. A memory without them is exported as version 1, which
+earlier versions of this package can import.
 """
 
 import base64
@@ -19,10 +19,20 @@ from tsim import private
 from tsim.checking import check_id, check_meta
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
-from tsim.state import MAX_ID, Changes, ClusterRow, Counters, EpisodeRow, SpanRow, TurnRow
+from tsim.state import (
+    MAX_ID,
+    Changes,
+    ClusterRow,
+    Counters,
+    EpisodeRow,
+    PassageRow,
+    SpanRow,
+    TurnRow,
+)
 from tsim.store import Accepted, Reader, Store, Written, require_thread
 from tsim.store.agreement import differing
 from tsim.types import Meta, Turn
+from tsim.vectors import Vector
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 NextId = Annotated[int, Field(ge=0, le=MAX_ID + 1)]
@@ -64,6 +74,13 @@ class _Turn(_Line):
         return self.model_dump(exclude=absent)
 
 
+class _Passage(_Line):
+    kind: Literal["passage"] = "passage"
+    turn: Id
+    start: int
+    vector: str
+
+
 class _Episode(_Line):
     kind: Literal["episode"] = "episode"
     id: Id
@@ -93,7 +110,7 @@ class _Span(_Line):
     vector: str
 
 
-_Row: TypeAlias = _Turn | _Episode | _Span | _Cluster
+_Row: TypeAlias = _Turn | _Passage | _Episode | _Span | _Cluster
 _Item: TypeAlias = _Head | _Thread | _Row | _End
 _ANY: TypeAdapter[_Item] = TypeAdapter(Annotated[_Item, Field(discriminator="kind")])
 
@@ -171,7 +188,8 @@ def _lines(reader: Reader, threads: Sequence[str]) -> Iterator[dict[str, Any]]:
         for name in threads
         for _, turn in reader.all_turns(name)
     )
-    yield _Head(version=2 if named else 1, settings=reader.settings()).model_dump()
+    divided = any(reader.load(name).passages for name in threads)
+    yield _Head(version=2 if named or divided else 1, settings=reader.settings()).model_dump()
     for name in threads:
         state = reader.load(name)
         yield _Thread(
@@ -191,6 +209,12 @@ def _lines(reader: Reader, threads: Sequence[str]) -> Iterator[dict[str, Any]]:
                 external_id=turn.external_id,
                 meta=turn.meta,
             ).dump()
+        for passage in state.passages:
+            yield _Passage(
+                turn=passage.turn,
+                start=passage.start,
+                vector=_text(vector_to_bytes(passage.vector)),
+            ).model_dump()
         for row in state.episodes:
             vector_text = None if row.vector is None else _text(vector_to_bytes(row.vector))
             yield _Episode(id=row.id, vector=vector_text).model_dump()
@@ -277,9 +301,12 @@ def _gather(path: Path | str, thread: _Thread, rows: list[_Row]) -> Written:
     turns = tuple(
         _turns(f"{path}, thread {thread.name!r}", (row for row in rows if isinstance(row, _Turn)))
     )
+    where = f"{path}, thread {thread.name!r}"
     spans = (row for row in rows if isinstance(row, _Span))
+    passages = (row for row in rows if isinstance(row, _Passage))
     changes = Changes(
         turns=turns,
+        passages=tuple(_passages(where, passages, turns)),
         episodes=tuple(
             EpisodeRow(
                 id=row.id,
@@ -298,7 +325,7 @@ def _gather(path: Path | str, thread: _Thread, rows: list[_Row]) -> Written:
             for row in clusters
         ),
         rewritten=tuple(row.id for row in clusters),
-        spans=tuple(_spans(f"{path}, thread {thread.name!r}", spans, turns)),
+        spans=tuple(_spans(where, spans, turns)),
     )
     counters = Counters(
         turn=thread.next_turn, episode=thread.next_episode, cluster=thread.next_cluster
@@ -349,16 +376,39 @@ def _spans(where: str, rows: Iterable[_Span], turns: Sequence[TurnRow]) -> Itera
         if (row.first, row.last) in seen:
             raise InputError(f"{span} occurs twice; nothing was imported")
         seen.add((row.first, row.last))
-        try:
-            vector = vector_from_bytes(_bytes(row.vector))
-        except ValueError as error:
-            raise InputError(f"{span} has no vector ({error}); nothing was imported") from error
-        if len(vector) != width[row.first] or not np.isfinite(vector).all():
-            raise InputError(
-                f"{span} has a vector of {len(vector)} numbers, expected {width[row.first]} finite "
-                "ones; nothing was imported"
-            )
+        vector = _vector(span, row.vector, width[row.first])
         yield SpanRow(first=row.first, last=row.last, vector=vector)
+
+
+def _passages(
+    where: str, rows: Iterable[_Passage], turns: Sequence[TurnRow]
+) -> Iterator[PassageRow]:
+    """Yields the passages of a thread, checked against its turns."""
+    by_id = {row.turn.id: row for row in turns}
+    last = (-1, 0)
+    for row in rows:
+        passage = f"{where}: the passage of turn {row.turn} at character {row.start}"
+        if row.turn not in by_id or not 0 < row.start < len(by_id[row.turn].turn.text):
+            raise InputError(f"{passage} is not inside a turn of the thread; nothing was imported")
+        if (row.turn, row.start) <= last:
+            raise InputError(f"{passage} does not follow the one before it; nothing was imported")
+        last = (row.turn, row.start)
+        vector = _vector(passage, row.vector, len(by_id[row.turn].vector))
+        yield PassageRow(turn=row.turn, start=row.start, vector=vector)
+
+
+def _vector(what: str, text: str, width: int) -> Vector:
+    """Decodes the vector of something, which must have the width of the turns' vectors."""
+    try:
+        vector = vector_from_bytes(_bytes(text))
+    except ValueError as error:
+        raise InputError(f"{what} has no vector ({error}); nothing was imported") from error
+    if len(vector) != width or not np.isfinite(vector).all():
+        raise InputError(
+            f"{what} has a vector of {len(vector)} numbers, expected {width} finite ones; nothing "
+            "was imported"
+        )
+    return vector
 
 
 def _text(blob: bytes) -> str:

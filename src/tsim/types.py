@@ -74,8 +74,8 @@ class Turn:
         at: Seconds since the epoch, if known.
         external_id: What it is called where it comes from, if that was given.
         meta: Names and values that were given with it, sorted by name; None if there are none.
-        shown: The parts of the text that a hit shows, as ranges of characters in order; None if it
-            shows all of it.
+        shown: The parts of the text that a hit shows, as ranges of characters (first, after last)
+            in order; None for all of it.
     """
 
     id: int
@@ -219,7 +219,8 @@ class Hit:
 
     Attributes:
         episode: Id of the episode; for a span chosen at query time, the episode of its anchor.
-        turns: The turns to show: a whole episode, the best part of a long one, or a span.
+        turns: The turns to show: a whole episode, the best part of a long one, or a span. Of long
+            turns, only some passages may be shown: see `Turn.shown`.
         episodes: Ids of all episodes that its turns belong to, ascending, as `Thread.episodes`
             lists them. A span chosen at query time may be part of several.
         thread: Name of the thread.

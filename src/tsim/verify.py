@@ -1,6 +1,7 @@
 """Consistency checks of a memory."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from tsim.errors import StoreError
 from tsim.state import ThreadState
 from tsim.store import Store
-from tsim.vectors import Vectors
+from tsim.vectors import Vector, Vectors
 
 TOLERANCE = 1e-4
 
@@ -23,6 +24,7 @@ class Verification:
         episodes: Number of episodes in them.
         clusters: Number of clusters in them.
         spans: Number of embedded runs of turns in them.
+        passages: Number of further passages of long turns in them.
         problems: The problems found.
     """
 
@@ -31,6 +33,7 @@ class Verification:
     episodes: int
     clusters: int
     spans: int = 0
+    passages: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -48,13 +51,13 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
             f"{store.location}: forgotten content may still be recoverable, because others are "
             "using the memory; verify again when they are done"
         )
-    counts = [0, 0, 0, 0]
+    counts = [0, 0, 0, 0, 0]
     names = store.threads()
     for name in names:
         try:
             with store.snapshot() as reader:
                 state = reader.load(name)
-                stored = {turn.id: turn.external_id for _, turn in reader.all_turns(name)}
+                turns = [turn for _, turn in reader.all_turns(name)]
         except StoreError as error:
             problems.append(f"thread {name!r}: {error}")
             continue
@@ -63,14 +66,22 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
             len(state.episodes),
             len(state.clusters),
             len(state.spans),
+            len(state.passages),
         )
         counts = [count + size for count, size in zip(counts, sizes, strict=True)]
         problems += [
             f"thread {name!r}: {problem}" for problem in check(state, dimension, summarises)
         ]
-        if {*stored} != {*state.turn_ids}:
+        lengths = {turn.id: len(turn.text) for turn in turns}
+        problems += [
+            f"thread {name!r}: the passage of turn {row.turn} at character {row.start} is not "
+            "inside a stored turn"
+            for row in state.passages
+            if not 0 < row.start < lengths.get(row.turn, 0)
+        ]
+        if lengths.keys() != {*state.turn_ids}:
             problems.append(f"thread {name!r}: turns and vectors do not match")
-        named = Counter(one for one in stored.values() if one is not None)
+        named = Counter(turn.external_id for turn in turns if turn.external_id is not None)
         problems += [
             f"thread {name!r}: {count} turns have the external id {one!r}"
             for one, count in sorted(named.items())
@@ -82,6 +93,7 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         episodes=counts[1],
         clusters=counts[2],
         spans=counts[3],
+        passages=counts[4],
         problems=tuple(problems),
     )
 
@@ -92,7 +104,9 @@ def check(state: ThreadState, dimension: int, summarises: bool) -> list[str]:
         *_turns(state, dimension),
         *_episodes(state, dimension, summarises),
         *_clusters(state, dimension),
-        *_spans(state, dimension),
+        *_spans(state),
+        *_vectors("span", [span.vector for span in state.spans], dimension),
+        *_vectors("passage", [row.vector for row in state.passages], dimension),
     ]
 
 
@@ -146,20 +160,22 @@ def _clusters(state: ThreadState, dimension: int) -> list[str]:
     return problems
 
 
-def _spans(state: ThreadState, dimension: int) -> list[str]:
+def _spans(state: ThreadState) -> list[str]:
     turns = {*state.turn_ids}
-    problems = [
+    return [
         f"the span from turn {span.first} to {span.last} does not run from one stored turn to a "
         "later one"
         for span in state.spans
         if not (span.first < span.last and {span.first, span.last} <= turns)
     ]
-    vectors = [span.vector for span in state.spans]
+
+
+def _vectors(what: str, vectors: Sequence[Vector], dimension: int) -> list[str]:
     if any(len(vector) != dimension for vector in vectors):
-        problems.append(f"a span's vector is not {dimension} wide")
-    elif vectors and not _all_unit(np.stack(vectors)):
-        problems.append("a span's vector does not have length one")
-    return problems
+        return [f"a {what}'s vector is not {dimension} wide"]
+    if vectors and not _all_unit(np.stack(vectors)):
+        return [f"a {what}'s vector does not have length one"]
+    return []
 
 
 def _all_unit(vectors: Vectors) -> bool:

@@ -17,6 +17,7 @@ from tsim.state import (
     ClusterRow,
     Counters,
     EpisodeRow,
+    PassageRow,
     SpanRow,
     ThreadState,
     TurnRow,
@@ -35,6 +36,7 @@ class KeptThread:
     episodes: Mapping[int, EpisodeRow] = field(default_factory=dict)
     clusters: Mapping[int, ClusterRow] = field(default_factory=dict)
     spans: Mapping[tuple[int, int], SpanRow] = field(default_factory=dict)
+    passages: Mapping[tuple[int, int], PassageRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,11 @@ class Kept:
                 before.spans,
                 {(row.first, row.last): row for row in changes.spans},
                 changes.removed_spans,
+            ),
+            passages=_merged(
+                before.passages,
+                {(row.turn, row.start): row for row in changes.passages},
+                [key for key in before.passages if key[0] in changes.removed_turns],
             ),
         )
         return replace(
@@ -127,6 +134,7 @@ class DictReader:
             clusters=list(found.clusters.values()),
             open_turns=self.open_turns(thread),
             spans=[row for row in found.spans.values() if row.last >= oldest and turn != MAX_ID],
+            passages=[row for row in found.passages.values() if row.turn >= turn],
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:

@@ -9,7 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tsim.assemble import excerpt, render
-from tsim.logs.fields import ROLE
+from tsim.checking import ROLE
 from tsim.types import Hit, Turn, Why
 
 BREAK = "\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"

@@ -248,7 +248,7 @@ def test_a_chunk_that_fails_says_how_many_turns_are_kept(tmp_path, tiny_embedder
 
     def meddle(texts):
         calls.append(len(texts))
-        if calls.count(512) == 2:
+        if sum(count >= 512 for count in calls) == 2:  # long turns have several passages
             raise RemoteError("the server went away")
 
     with Memory.open(

@@ -141,7 +141,7 @@ class Tsim:
         derived = report.episodes + report.clusters if self._preset.settings.summarises else 0
         copies = 2 if self._preset.settings.summarises else 1
         return Accounting(
-            vectors=report.turns + report.spans + derived,
+            vectors=report.turns + report.passages + report.spans + derived,
             indexed_words=copies * self._words,
         )
 

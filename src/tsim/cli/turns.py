@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tsim.assemble import line
 from tsim.checking import check_turn
 from tsim.cli.logfile import INCOMPLETE, Ids, LogFormat, Strict, described, read, tell
 from tsim.cli.options import (
@@ -227,9 +228,7 @@ def _table(hits: list[Hit]) -> Table:
     table = Table("score" if hits[0].relevance is None else "relevance", "why", "turns")
     for hit in hits:
         where = f"{hit.thread}\n" if several else ""
-        text = where + "\n".join(
-            excerpt(f"{turn.id} {turn.role}: {turn.text}") for turn in hit.turns
-        )
+        text = where + "\n".join(excerpt(f"{turn.id} {line(turn)}") for turn in hit.turns)
         score = f"{hit.score:.2f}" if hit.relevance is None else f"{hit.relevance:.0%}"
         table.add_row(score, str(hit.why), Text(text))
     return table

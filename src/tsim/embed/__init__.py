@@ -10,7 +10,8 @@ from tsim.embed.cache import CachedEmbedder
 from tsim.embed.models import KNOWN as KNOWN_MODELS
 from tsim.embed.models import find_spec
 from tsim.embed.opening import open_embedder
-from tsim.embed.protocol import Embedder, TokenEncoder, token_encoder
+from tsim.embed.passages import Starts, embed_passages, find_passages
+from tsim.embed.protocol import Embedder, TokenCounter, TokenEncoder, token_encoder
 
 if TYPE_CHECKING:
     from tsim.embed.cross import CrossEncoder
@@ -38,7 +39,11 @@ __all__ = [
     "Embedder",
     "OnnxEmbedder",
     "RemoteEmbedder",
+    "Starts",
+    "TokenCounter",
     "TokenEncoder",
+    "embed_passages",
+    "find_passages",
     "find_spec",
     "machine_threads",
     "open_embedder",

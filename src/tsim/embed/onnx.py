@@ -1,12 +1,14 @@
 """BERT-family encoders on ONNX Runtime, without torch."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from onnx import ModelProto
 from pydantic import BaseModel, ValidationError
 from safetensors.numpy import load_file
+from tokenizers import Tokenizer
 
 from tsim.embed import common
 from tsim.embed.bert import BertConfig, build_graph
@@ -136,6 +138,18 @@ class OnnxEmbedder:
         """Length of each vector."""
         return self._dimension
 
+    @cached_property
+    def reads(self) -> int:
+        """Number of tokens that the encoder reads of a text, without special tokens and prefix."""
+        special: int = self._tokenizer.num_special_tokens_to_add(False)
+        (prefix,) = self.count_tokens([self.settings.text_prefix])
+        return self.settings.max_tokens - special - prefix
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Returns the number of tokens of each text, without special tokens."""
+        found = self._unlimited.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [len(each.ids) for each in found]
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embeds passages and returns one row per text, in order.
 
@@ -161,6 +175,13 @@ class OnnxEmbedder:
         """Embeds a search query, with the model's query prefix if it has one."""
         row: Vector = self._embed([text], self.settings.query_prefix)[0]
         return row
+
+    @cached_property
+    def _unlimited(self) -> Tokenizer:
+        """The tokenizer without truncation."""
+        tokenizer = Tokenizer.from_str(self._tokenizer.to_str())
+        tokenizer.no_truncation()
+        return tokenizer
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
         out = np.empty((len(texts), self._dimension), dtype=np.float32)

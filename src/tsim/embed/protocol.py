@@ -38,6 +38,41 @@ class TokenEncoder(Protocol):
         ...
 
 
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Knows how much of a text an encoder reads."""
+
+    @property
+    def reads(self) -> int:
+        """Number of tokens that the encoder reads of a text, without special tokens."""
+        ...
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Returns the number of tokens of each text, without special tokens."""
+        ...
+
+
+class TokenEstimate:
+    """The counter for embedders that have none: servers, and embedders of other programs.
+
+    512 tokens are what most encoders read, and three bytes per token more tokens than most
+    tokenizers make of a text.
+    """
+
+    reads = 512
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Estimates the number of tokens of each text from its length in UTF-8."""
+        return [-(-len(text.encode()) // 3) for text in texts]
+
+
+def token_counter(embedder: object) -> TokenCounter:
+    """Returns the counter of an embedder, unwrapping cached and lazy ones, or an estimate."""
+    while embedder is not None and not isinstance(embedder, TokenCounter):
+        embedder = getattr(embedder, "inner", None)
+    return embedder or TokenEstimate()
+
+
 def token_encoder(embedder: object) -> TokenEncoder | None:
     """Unwraps cached and lazy embedders; returns None if there are no token vectors (servers)."""
     while embedder is not None and not isinstance(embedder, TokenEncoder):

@@ -55,6 +55,11 @@ class EpisodeSettings:
         """Whether episodes get a summary when they close."""
         return True
 
+    @property
+    def divides(self) -> bool:
+        """Whether long turns are divided into passages."""
+        return False
+
     def engine(self, dimension: int, state: ThreadState) -> "EpisodeEngine":
         """Opens a thread."""
         return EpisodeEngine(self, dimension, state)
@@ -110,7 +115,12 @@ class EpisodeEngine(Numbered):
         )
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
+        self,
+        turns: Sequence[NewTurn],
+        vectors: Vectors,
+        host: Host,
+        *,
+        starts: Sequence[tuple[int, ...]] | None = None,
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns, and summarises and clusters the episodes that they close."""
         rows: list[TurnRow] = []

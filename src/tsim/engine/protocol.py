@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from tsim.state import Changes, Counters, ThreadState
 from tsim.tokens import ESTIMATE, Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, SpanWhy, Turn, Why
 from tsim.vectors import Vector, Vectors
+
+# The ranges of characters of a turn that are shown; None for all of it.
+Shown: TypeAlias = tuple[tuple[int, int], ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,8 @@ class Found:
     Attributes:
         episode: Its episode.
         turns: The ids of its turns, in order.
+        shown: The ranges of characters to show of each turn, or None for all of it; empty if all
+            turns are shown as a whole.
         score: The score it is ranked by.
         why: The reasons for it.
         relevance: The probability that it holds what was asked; None if the method has none.
@@ -65,6 +70,7 @@ class Found:
     score: float
     why: Why | SpanWhy
     relevance: float | None = None
+    shown: tuple[Shown, ...] = ()
 
 
 class Engine(Protocol):
@@ -89,9 +95,22 @@ class Engine(Protocol):
         ...
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
+        self,
+        turns: Sequence[NewTurn],
+        vectors: Vectors,
+        host: Host,
+        *,
+        starts: Sequence[tuple[int, ...]] | None = None,
     ) -> tuple[Changes, list[Receipt]]:
-        """Adds turns."""
+        """Adds turns.
+
+        Args:
+            turns: The turns.
+            vectors: The vectors of their passages, in order.
+            host: The functions that may be called.
+            starts: The characters at which the passages of each turn begin, the first at 0. By
+                default, and for methods that do not divide, each turn is one passage.
+        """
         ...
 
     def episode_of(self, turn: int) -> int:
@@ -147,6 +166,11 @@ class Settings(Protocol):
     @property
     def summarises(self) -> bool:
         """Whether episodes get a summary when they close."""
+        ...
+
+    @property
+    def divides(self) -> bool:
+        """Whether turns that are longer than the embedder reads are divided into passages."""
         ...
 
     def engine(self, dimension: int, state: ThreadState) -> Engine:

@@ -100,23 +100,24 @@ class Speakers:
         self._told: list[int] = []  # those of them with words in the first person
         self._calls: dict[str, Counter[int]] = {}  # names, and how often each speaker says them
 
-    def append(self, role: str, text: str) -> None:
-        """Adds a turn."""
+    def append(self, role: str, *passages: str) -> None:
+        """Adds a turn, given by its passages; a short turn is one passage."""
         number = self._numbers.setdefault(role, len(self._said))
         if number == len(self._said):
             self._said.append(0)
             self._told.append(0)
-        count = first_person(text)
-        self._speakers.append(number)
-        self._first_person.append(count)
+        counts = [first_person(text) for text in passages]
+        self._speakers.extend([number] * len(counts))
+        self._first_person.extend(counts)
         self._said[number] += 1
-        self._told[number] += count > 0
-        for name in {found["name"].casefold() for found in CALLED.finditer(text[:OPENING])}:
+        self._told[number] += any(counts)
+        opening = passages[0][:OPENING]
+        for name in {found["name"].casefold() for found in CALLED.finditer(opening)}:
             self._calls.setdefault(name, Counter())[number] += 1
 
     @property
     def numbers(self) -> npt.NDArray[np.uint32]:
-        """The speaker of each turn, counted from 0."""
+        """The speaker of each passage, counted from 0."""
         return np.frombuffer(self._speakers, dtype=np.uint32)
 
     @property
@@ -140,7 +141,7 @@ class Speakers:
 
     def called(self) -> Mapping[str, int]:
         """Returns the names, casefolded, by which one of two speakers greets the other."""
-        least = TAKES_PART * len(self._speakers)
+        least = TAKES_PART * sum(self._said)
         both = [number for number, said in enumerate(self._said) if said >= least]
         if len(both) != 2:
             return {}
@@ -153,12 +154,12 @@ class Speakers:
 
     @property
     def first_person(self) -> Vector:
-        """The logarithm of one plus the number of first-person words in each turn."""
+        """The logarithm of one plus the number of first-person words in each passage."""
         return np.log1p(np.frombuffer(self._first_person, dtype=np.uint32).astype(np.float32))
 
     @property
     def tells(self) -> Vector:
-        """For each turn, the logarithm of the share of its speaker's turns in the first person."""
+        """For each passage, the logarithm of the share of its speaker's first-person turns."""
         told, said = np.array(self._told, dtype=np.float32), np.array(self._said, dtype=np.float32)
         if not told.any():  # nobody does, or in words that are not known: speakers are alike
             return np.full(len(self._speakers), np.log(np.float32(0.5)), dtype=np.float32)

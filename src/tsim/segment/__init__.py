@@ -5,6 +5,7 @@ from tsim.segment.confidence import (
     BEFORE,
     ConfidenceSettings,
     Cues,
+    asks,
     confidence,
     confidences,
     cue_features,
@@ -16,12 +17,15 @@ from tsim.segment.confidence import (
 )
 from tsim.segment.drift import DriftRule, DriftState
 from tsim.segment.links import Links, LinkSettings, interleaved, membership, replies
+from tsim.segment.passages import CHARACTERS_PER_TOKEN, PASSAGE_TOKENS, divide
 from tsim.segment.protocol import Arrival, Segmenter, Step, cuts
 from tsim.segment.runs import Run, RunCutter, RunSettings
 
 __all__ = [
     "AFTER",
     "BEFORE",
+    "CHARACTERS_PER_TOKEN",
+    "PASSAGE_TOKENS",
     "Arrival",
     "ConfidenceSettings",
     "Cues",
@@ -34,12 +38,14 @@ __all__ = [
     "RunSettings",
     "Segmenter",
     "Step",
+    "asks",
     "confidence",
     "confidences",
     "cue_features",
     "cue_odds",
     "cues",
     "cuts",
+    "divide",
     "gap_confidences",
     "gap_cosines",
     "interleaved",

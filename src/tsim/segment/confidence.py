@@ -75,7 +75,12 @@ class Cues:
 
 def cues(role: str, text: str) -> Cues:
     """Returns the cues of a turn."""
-    return Cues(role == USER_ROLE, count(text), text.rstrip().endswith(QUESTION_MARKS))
+    return Cues(role == USER_ROLE, count(text), asks(text))
+
+
+def asks(text: str) -> bool:
+    """Returns whether a text ends with a question mark."""
+    return text.rstrip().endswith(QUESTION_MARKS)
 
 
 def cue_features(turn: Cues, before: Cues | None) -> tuple[float, float, float, float]:

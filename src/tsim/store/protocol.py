@@ -35,6 +35,8 @@ class Reader(Protocol):
     def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
         """Reads what was added to a thread within the same epoch.
 
+        Passages are those of the turns that are read.
+
         Spans may be added after the turns they end with. Those whose last turn is the second-last
         stored turn before `turn`, or a later one, are returned, including some that the caller
         already has. With `turn=MAX_ID` no spans are returned.

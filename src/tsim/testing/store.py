@@ -17,7 +17,17 @@ import numpy as np
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.state import MAX_ID, Changes, Counters, EpisodeRow, TurnRow
 from tsim.store import Store
-from tsim.testing.samples import COUNTERS, FIRST, LATER, REMOVAL, SECOND, span, turn, vector
+from tsim.testing.samples import (
+    COUNTERS,
+    FIRST,
+    LATER,
+    REMOVAL,
+    SECOND,
+    passage,
+    span,
+    turn,
+    vector,
+)
 from tsim.types import Turn
 
 
@@ -26,8 +36,8 @@ class StoreConformance:
 
     **Durability.** Committed data is read back bit for bit after closing and reopening the store:
     texts in any script, times, vectors, sums (`test_what_is_written_…`, `test_long_texts_…`,
-    `test_the_highest_ids_…`, `test_spans_are_read_back_…`). Characters that only some
-    stores support, such as NUL, are not tested; a store that cannot represent a text raises
+    `test_the_highest_ids_…`, `test_spans_are_read_back_…`, `test_passages_…`). Characters that only
+    some stores support, such as NUL, are not tested; a store that cannot represent a text raises
     `InputError` and writes nothing.
 
     **Read your writes.** A read sees everything committed before it, through the same instance or
@@ -73,6 +83,7 @@ class StoreConformance:
                 assert (state.version, state.epoch) == (0, 0)
                 assert (state.turn_ids, state.episodes, state.clusters) == ([], [], [])
                 assert state.spans == []
+                assert state.passages == []
                 assert state.counters == Counters()
             assert store.turns("a", [0]) == store.open_turns("a") == []
             assert [*store.all_turns("a")] == []
@@ -115,6 +126,27 @@ class StoreConformance:
             expected = [span(*key).vector for key in keys]
             np.testing.assert_array_equal([s.vector for s in spans], expected)
             assert {s.vector.dtype for s in spans} == {np.dtype(np.float32)}
+
+    def test_passages_are_read_back_exactly_and_follow_their_turns(self, tmp_path: Path) -> None:
+        """They are ordered by turn and start, read with their turns and removed with them."""
+        with closing(self.open_store(tmp_path)) as store:
+            _, second = _both(store)
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+        with closing(self.open_store(tmp_path)) as store:
+            keys = [(1, 4), (1, 7), (2, 3), (4, 5)]
+            for first in range(6):
+                found = store.load_since("a", turn=first, episode=0).passages
+                expected = [key for key in keys if key[0] >= first]
+                assert [(p.turn, p.start) for p in found] == expected
+                for one in found:
+                    np.testing.assert_array_equal(one.vector, passage(one.turn, one.start).vector)
+                    assert one.vector.dtype == np.float32
+            assert store.commit("a", REMOVAL, LATER, expected=second[0], settings={})
+            assert [(p.turn, p.start) for p in store.load("a").passages] == keys[2:]
+            assert len(store.load("b").passages) == 3
+            store.remove("b")
+            assert store.commit("b", Changes(), Counters(), expected=0, settings={})
+            assert store.load("b").passages == []
 
     def test_long_texts_and_missing_times_are_kept(self, tmp_path: Path) -> None:
         """A turn may be as long as a document, and its time may be unknown."""
@@ -391,6 +423,7 @@ class StoreConformance:
             assert new[0] != old[0]
             assert new[1] != old[1]
             assert [len(store.load(name).spans) for name in ("a", "c")] == [3, 3]
+            assert [len(store.load(name).passages) for name in ("a", "c")] == [3, 3]
 
     def test_a_snapshot_does_not_see_what_others_write(self, tmp_path: Path) -> None:
         """A slow reader sees one state."""

@@ -1,9 +1,9 @@
 """Late episodes on one thread: add, search, forget.
 
-Each turn is embedded once, and so is each run of turns between likely topic changes, once it has
-closed. The other data that a search needs (`index.py`) is computed from turns and vectors. The
-`episode` of a turn is assigned when the turn arrives; it is used in receipts and listings, not for
-ranking.
+Each turn is embedded once, a turn longer than the encoder reads passage by passage, and so is each
+run of turns between likely topic changes, once it has closed. The other data that a search needs
+(`index.py`) is computed from turns and vectors. The `episode` of a turn is assigned when the turn
+arrives; it is used in receipts and listings, not for ranking.
 
 A search scores every turn (`relevance.py`), computes the probability of every run and turn and from
 it the value of each turn (`scoring.py`), packs the most valuable turns and explains why each span
@@ -20,13 +20,14 @@ from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.pricing import prices
 from tsim.engine.late.relevance import Asked, ask, resume
+from tsim.engine.late.rows import Rows, rows_by_place
 from tsim.engine.late.scoring import Observed, Scores, observe, score, value
 from tsim.engine.numbered import Numbered
 from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack
 from tsim.rank.fitted import FittedSettings
 from tsim.segment import ConfidenceSettings, LinkSettings, Run, RunSettings
-from tsim.state import Changes, EpisodeRow, SpanRow, ThreadState, TurnRow
+from tsim.state import Changes, EpisodeRow, PassageRow, SpanRow, ThreadState, TurnRow
 from tsim.tokens import Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn
 from tsim.vectors import Vector, Vectors, best
@@ -62,6 +63,11 @@ class LateSettings:
         """Whether episodes get a summary when they close."""
         return False
 
+    @property
+    def divides(self) -> bool:
+        """Whether long turns are divided into passages."""
+        return True
+
     def engine(self, dimension: int, state: ThreadState) -> "LateEngine":
         """Opens a thread."""
         return LateEngine(self, dimension, state)
@@ -72,14 +78,18 @@ class LateSettings:
 
 
 class LateEngine(Numbered):
-    """A thread indexed by vectors, words and boundary evidence."""
+    """A thread indexed by vectors, words and boundary evidence.
+
+    Turn ids and episodes are kept by place: those of a divided turn are repeated.
+    """
 
     def __init__(self, settings: LateSettings, dimension: int, state: ThreadState) -> None:
         """Loads a thread."""
         super().__init__()
         self.settings = settings
-        self.index = self._indexed(dimension, state.turn_vectors)
-        self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
+        rows = rows_by_place(state)
+        self.index = self._indexed(dimension, rows.vectors, rows.starts)
+        self._note(state, rows)
 
     @property
     def known(self) -> tuple[int, int]:
@@ -89,39 +99,63 @@ class LateEngine(Numbered):
 
     def catch_up(self, state: ThreadState) -> None:
         """Adds what other writers have stored since this state was loaded."""
+        rows = rows_by_place(state)
+        self.index.extend(rows.vectors, rows.starts)
+        self._note(state, rows)
+
+    def _note(self, state: ThreadState, rows: Rows) -> None:
+        """Adds all but the vectors of a state."""
         self._counters = state.counters
-        self._turn_ids += state.turn_ids
-        self._turn_episodes += state.turn_episodes
-        self.index.vectors.extend(state.turn_vectors)
+        self._turn_ids += rows.turns
+        self._turn_episodes += rows.episodes
         if state.spans:
             runs = [(self._place(row.first), self._place(row.last) + 1) for row in state.spans]
             self.index.add_runs(runs, [row.vector for row in state.spans])
 
     def grow(
-        self, turns: Sequence[NewTurn], vectors: Vectors, host: Host
+        self,
+        turns: Sequence[NewTurn],
+        vectors: Vectors,
+        host: Host,
+        *,
+        starts: Sequence[tuple[int, ...]] | None = None,
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns, and begins an episode where a new topic seems to begin."""
         rows: list[TurnRow] = []
+        passages: list[PassageRow] = []
         receipts: list[Receipt] = []
         begun: list[EpisodeRow] = []
         self._read(host)
-        odds = self.index.extend(vectors)
-        for new, vector, z in zip(turns, vectors, odds, strict=True):
+        each = starts or [(0,)] * len(turns)
+        odds = self.index.extend(vectors, [start for some in each for start in some])
+        row = 0  # the first passage of the turn
+        for new, some in zip(turns, each, strict=True):
             closed = None
             turn = new.numbered(self._counters.turn)
-            if self._begins(turn, float(z)):
+            if self._begins(turn, float(odds[row])):
                 closed = self._turn_episodes[-1] if self._turn_episodes else None
                 begun.append(EpisodeRow(id=self._counters.episode, vector=None))
                 self._counters = replace(self._counters, episode=self._counters.episode + 1)
             episode = self._counters.episode - 1
             self._counters = replace(self._counters, turn=turn.id + 1)
-            self._turn_ids.append(turn.id)
-            self._turn_episodes.append(episode)
+            self._turn_ids += [turn.id] * len(some)
+            self._turn_episodes += [episode] * len(some)
             self.index.read(turn)
-            rows.append(TurnRow(turn=turn, episode=episode, vector=vector))
+            rows.append(TurnRow(turn=turn, episode=episode, vector=vectors[row]))
+            passages += [
+                PassageRow(turn=turn.id, start=start, vector=vectors[row + n])
+                for n, start in enumerate(some)
+                if start
+            ]
             receipts.append(Receipt(turn=turn.id, episode=episode, closed=closed))
-        spans = self._close_runs(host)
-        return Changes(turns=tuple(rows), episodes=tuple(begun), spans=tuple(spans)), receipts
+            row += len(some)
+        changes = Changes(
+            turns=tuple(rows),
+            passages=tuple(passages),
+            episodes=tuple(begun),
+            spans=tuple(self._close_runs(host)),
+        )
+        return changes, receipts
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Scores all turns and packs the most valuable ones into spans."""
@@ -141,7 +175,7 @@ class LateEngine(Numbered):
             asked,
             scores,
             worth,
-            gather(chosen, span.max_skipped_turns),
+            gather(chosen, span.max_skipped_turns, self.index.passages.turns),
             ids=self._turn_ids,
             episodes=self._turn_episodes,
         )
@@ -153,7 +187,10 @@ class LateEngine(Numbered):
         settings, span = self.settings, self.settings.span
 
         def texts_at(places: Sequence[int]) -> list[str]:
-            return [turn.text for turn in host.turns([self._turn_ids[place] for place in places])]
+            ids = [self._turn_ids[place] for place in places]
+            texts = {turn.id: turn.text for turn in host.turns([*dict.fromkeys(ids)])}
+            parts = [self.index.passages[place] for place in places]
+            return [texts[turn][start:end] for turn, (start, end) in zip(ids, parts, strict=True)]
 
         self._bring_up_to_date(host)
         asked = ask(span, self.index, question, host.embed_query)
@@ -186,7 +223,8 @@ class LateEngine(Numbered):
         return [
             turn
             for place, turn in enumerate(self._turn_ids)
-            if not place or self.index.confidence(place) >= threshold
+            if not self.index.passages[place][0]
+            and (not place or self.index.confidence(place) >= threshold)
         ]
 
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
@@ -213,14 +251,17 @@ class LateEngine(Numbered):
         """Returns the keys of runs that change when turns are removed, and their replacements."""
         kept = [place for place, turn in enumerate(self._turn_ids) if turn not in gone]
         ids = [self._turn_ids[place] for place in kept]
-        fresh = self._indexed(self.index.vectors.dimension, self.index.vectors.take(kept))
+        fresh = self._indexed(
+            self.index.vectors.dimension,
+            self.index.vectors.take(kept),
+            self.index.passages.starts[kept].tolist(),
+        )
         wanted: dict[tuple[int, int], str] = {}
-        for turn in host.since(ids[0] if ids else 0):
-            if turn.id in gone:
-                continue
+        left = (turn for turn in host.since(ids[0] if ids else 0) if turn.id not in gone)
+        for count, turn in enumerate(left, 1):
             fresh.read(turn)
             # Runs are closed as texts are read, since only recent texts are kept.
-            if fresh.unread % CHUNK == 0 or fresh.unread == len(ids):
+            if count % CHUNK == 0 or fresh.unread == len(ids):
                 wanted.update(_keyed(fresh, ids))
         stored = {_key(run, self._turn_ids) for run in self.index.runs}
         cut = sorted(gone)
@@ -229,11 +270,12 @@ class LateEngine(Numbered):
         new = sorted(wanted.keys() - intact)
         return removed, _rows(new, host.embed([wanted[key] for key in new]))
 
-    def _indexed(self, dimension: int, vectors: Vectors) -> ThreadIndex:
+    def _indexed(self, dimension: int, vectors: Vectors, starts: Sequence[int]) -> ThreadIndex:
         settings = self.settings
         return ThreadIndex(
             dimension,
             vectors,
+            starts,
             boundary=settings.boundary,
             links=settings.links,
             runs=settings.runs,
@@ -241,7 +283,7 @@ class LateEngine(Numbered):
         )
 
     def _place(self, turn: int) -> int:
-        """Returns the place of a stored turn."""
+        """Returns the first place of a stored turn."""
         return bisect_left(self._turn_ids, turn)
 
     def _begins(self, turn: Turn, odds: float) -> bool:
@@ -313,11 +355,13 @@ class LateEngine(Numbered):
             room=room,
             max_skipped=self.settings.span.max_skipped_turns,
             after_forgotten=self._after_forgotten(),
+            turns=self.index.passages.turns,
         )
 
     def _after_forgotten(self) -> frozenset[int]:
         """Returns the places of turns directly after forgotten ones."""
-        if not self._turn_ids or self._turn_ids[-1] - self._turn_ids[0] + 1 == len(self._turn_ids):
+        count = len(self._turn_ids) - self.index.passages.further
+        if not count or self._turn_ids[-1] - self._turn_ids[0] + 1 == count:
             return frozenset()
         ids = np.array(self._turn_ids)
         return frozenset((np.flatnonzero(np.diff(ids) > 1) + 1).tolist())

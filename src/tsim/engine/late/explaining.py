@@ -71,9 +71,16 @@ def explain(
             closes=index.confidence(last) if last < len(ids) else 1.0,
             evidence=(Evidence(term=Term.RAW, id=ids[top], similarity=similar, points=score),),
         )
-        turns = tuple(ids[place] for place in span)
+        turns, shown = index.passages.shown(span, ids)
         found.append(
-            Found(episode=episodes[top], turns=turns, score=score, why=why, relevance=score)
+            Found(
+                episode=episodes[top],
+                turns=turns,
+                shown=shown,
+                score=score,
+                why=why,
+                relevance=score,
+            )
         )
     return found
 

@@ -1,19 +1,20 @@
 """The data that a search needs about turns: vectors, words, lengths, boundary evidence.
 
 All of it is computed from the turns and their vectors, and addressed by place: the position of a
-turn among the stored ones, from 0. Vectors are added with the turns; texts may be read later,
-before the next search.
+passage among the stored ones, from 0. A turn is one passage, unless it is longer than the encoder
+reads (`passages.py`); what is said about turns below holds for the passages of such a turn. Vectors
+are added with the turns; texts may be read later, before the next search.
 """
 
 from array import array
-from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tsim.assemble import line
+from tsim.engine.late.passages import Passages
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
 from tsim.rank import Paths, SpanSettings, Values, paths
@@ -26,6 +27,7 @@ from tsim.segment import (
     Run,
     RunCutter,
     RunSettings,
+    asks,
     confidence,
     confidences,
     cue_odds,
@@ -71,7 +73,8 @@ class ThreadIndex:
     """The search index of a growing thread.
 
     Attributes:
-        vectors: One row per turn.
+        vectors: One row per place.
+        passages: Which part of its turn is at each place.
         windows: Scores of the windows of turns.
         postings: The words of the turns whose texts have been read.
         speakers: The speakers of the same turns.
@@ -84,13 +87,25 @@ class ThreadIndex:
         self,
         dimension: int,
         vectors: Vectors,
+        starts: Sequence[int],
         *,
         boundary: ConfidenceSettings,
         links: LinkSettings,
         runs: RunSettings,
         span: SpanSettings,
     ) -> None:
-        """Starts with the vectors of a thread; its texts are read when needed."""
+        """Starts with the vectors of a thread; its texts are read when needed.
+
+        Args:
+            dimension: Length of a vector.
+            vectors: The vectors of all passages.
+            starts: The character of its turn at which each passage begins.
+            boundary: Constants of boundary confidences.
+            links: Constants of links.
+            runs: Constants of runs.
+            span: Constants of values.
+        """
+        self.passages = Passages(starts)
         self._boundary = boundary
         self._span = span
         self._lengths = array("I")
@@ -104,7 +119,7 @@ class ThreadIndex:
         self._cutter = RunCutter(runs)
         self._table: RunTable | None = None
         self._counted = 0  # number of turns when the table was made
-        self._recent: deque[str] = deque(maxlen=RECENT)
+        self._recent: dict[int, str] = {}
         self.runs: dict[Run, int] = {}
         self.run_vectors = DenseIndex(dimension, vectors[:0])
         self._paths: Paths | None = None
@@ -139,33 +154,47 @@ class ThreadIndex:
         """Returns what each turn takes up in a context, or None if it must be measured."""
         return self._sizes.get(measure)
 
-    def extend(self, vectors: Vectors) -> Vector:
-        """Appends the vectors of new turns.
+    def extend(self, vectors: Vectors, starts: Sequence[int]) -> Vector:
+        """Appends the passages of new turns.
+
+        Args:
+            vectors: Their vectors.
+            starts: The character of its turn at which each begins.
 
         Returns:
             The log odds of a new topic before each of them, computed without the turns after it.
         """
         first = len(self.vectors)
         self.vectors.extend(vectors)
+        self.passages.extend(starts)
         low = max(0, first - BEFORE)
         rows = self.vectors.take(np.arange(low, len(self.vectors)))
         return log_odds(self._boundary, rows, settled=False)[first - low :]
 
     def read(self, turn: Turn) -> None:
         """Adds the text and the speaker of the first unread turn."""
-        self.postings.append(turn.text)
-        self.speakers.append(turn.role, turn.text)
-        said = line(turn)
-        self._lengths.append(count(said))
-        for measure, sizes in self._sizes.items():
-            sizes.append(measure.size(f"{said}\n"))
+        ranges = self.passages.read(turn.text)
         self.dated = self.dated or turn.at is not None
         found = cues(turn.role, turn.text)
-        self._users.append(found.user)
-        self._asks.append(found.asks)
+        if len(ranges) == 1 and found.words <= self._run_settings.max_words:
+            self._recent[self.unread] = turn.text
+            if len(self._recent) > RECENT:
+                del self._recent[next(iter(self._recent))]
+        # Inside a turn, only vectors say where a topic begins.
         self._cues.append(cue_odds(self._boundary, found, self._last))
+        self._cues.extend([0.0] * (len(ranges) - 1))
         self._last = found
-        self._recent.append(turn.text if found.words <= self._run_settings.max_words else "")
+        texts = [turn.text] if len(ranges) == 1 else [turn.text[a:b] for a, b in ranges]
+        self.speakers.append(turn.role, *texts)
+        for text, part in zip(texts, ranges, strict=True):
+            # The length of a passage includes the marks for what is left out around it.
+            said = line(turn if len(texts) == 1 else replace(turn, shown=(part,)))
+            self.postings.append(text)
+            self._lengths.append(count(said))
+            for measure, sizes in self._sizes.items():
+                sizes.append(measure.size(f"{said}\n"))
+            self._users.append(found.user)
+            self._asks.append(asks(text))
 
     def read_all(self, turns: Iterable[Turn]) -> None:
         """Reads turns, starting with the first unread one, until every vector has its text."""
@@ -207,7 +236,9 @@ class ThreadIndex:
         self.settle()
         first = self._cutter.done
         last = max(first, min(self.unread, len(self) - AFTER + 1))
-        settled = self.confidences(first, last).tolist()
+        # A divided turn is in no run: its tokens would be embedded twice.
+        apart = self.passages.apart(first, last)
+        settled = np.where(apart, 1.0, self.confidences(first, last)).tolist()
         lengths = self.lengths[first:last].tolist()
         closed = self._cutter.advance(settled, lengths)
         return [run for run in closed if run not in self.runs]
@@ -221,8 +252,7 @@ class ThreadIndex:
 
     def text(self, run: Run) -> str:
         """Returns the text of a run that has just closed."""
-        first = len(self.postings) - len(self._recent)
-        return "\n".join(self._recent[place - first] for place in range(*run))
+        return "\n".join(self._recent[place] for place in range(*run))
 
     def mean(self, run: Run) -> Vector:
         """Returns the mean of the vectors of a run's turns, of length one."""
@@ -238,7 +268,10 @@ class ThreadIndex:
         return self._table
 
     def _tabulated(self) -> RunTable:
-        open_runs = [run for run in self._cutter.open_runs(len(self)) if run not in self.runs]
+        count = len(self)
+        open_runs = [run for run in self._cutter.open_runs(count) if run not in self.runs]
+        if count and self.passages.apart(count - 1, count)[0]:
+            open_runs = []  # the newest turn is divided, or follows a divided one
         every = np.array([*self.runs, *open_runs], dtype=np.int64).reshape(-1, 2)
         begins, ends = every[:, 0], every[:, 1]
         sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])

@@ -1,12 +1,14 @@
 """What turns cost in a context, by any measure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tsim.assemble import MARK, heading_bound, line
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.protocol import Host
 from tsim.rank import Prices
 from tsim.tokens import Measure
+from tsim.types import Turn
 
 # The shortest turn that is looked for: a speaker and a word.
 SHORTEST = "a: a"
@@ -29,9 +31,12 @@ def prices(measure: Measure, index: ThreadIndex, ids: Sequence[int], host: Host)
     def look_up(places: Sequence[int]) -> list[int]:
         if known is not None:
             return [known[place] for place in places]
-        wanted = [ids[place] for place in places]
-        found = {turn.id: measure.size(f"{line(turn)}\n") for turn in host.turns(sorted(wanted))}
-        return [found[turn] for turn in wanted]
+        turns = {turn.id: turn for turn in host.turns(sorted({ids[place] for place in places}))}
+        return [size(turns[ids[place]], index.passages[place]) for place in places]
+
+    def size(turn: Turn, part: tuple[int, int]) -> int:
+        whole = part == (0, len(turn.text))
+        return measure.size(f"{line(turn if whole else replace(turn, shown=(part,)))}\n")
 
     return Prices(
         turns=look_up,

@@ -9,7 +9,16 @@ import numpy as np
 
 from tsim.codec import meta_from_text, sum_from_bytes, vector_from_bytes
 from tsim.errors import StoreError
-from tsim.state import EMPTY, MAX_ID, ClusterRow, Counters, EpisodeRow, SpanRow, ThreadState
+from tsim.state import (
+    EMPTY,
+    MAX_ID,
+    ClusterRow,
+    Counters,
+    EpisodeRow,
+    PassageRow,
+    SpanRow,
+    ThreadState,
+)
 from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
 from tsim.types import Turn
 from tsim.vectors import Vectors
@@ -82,6 +91,7 @@ class SqliteReader:
             clusters=self._clusters(number),
             open_turns=self._open_turns(number),
             spans=self._spans(number, turn),
+            passages=self._passages(number, turn),
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
@@ -160,6 +170,17 @@ class SqliteReader:
         query = "SELECT key, vector, episode FROM turn WHERE key BETWEEN ? AND ? ORDER BY key"
         keys, vectors, owners = self._columns("turn", query, span_of(number, first))
         return [id_of(key) for key in keys], owners, vectors
+
+    def _passages(self, number: int, first: int) -> list[PassageRow]:
+        """Reads the further passages of turns."""
+        query = (
+            "SELECT key, vector, start FROM passage WHERE key BETWEEN ? AND ? ORDER BY key, start"
+        )
+        keys, vectors, starts = self._columns("passage", query, span_of(number, first))
+        return [
+            PassageRow(turn=id_of(key), start=start, vector=vector)
+            for key, start, vector in zip(keys, starts, vectors, strict=True)
+        ]
 
     def _episodes(self, number: int, first: int) -> list[EpisodeRow]:
         bounds = span_of(number, first)

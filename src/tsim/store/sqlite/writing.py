@@ -8,7 +8,14 @@ from tsim.store.sqlite.keys import key_of, span_of
 from tsim.store.sqlite.reader import SCRUB
 
 # Tables with the rows of threads, each with its key column.
-TABLES = {"turn": "key", "episode": "key", "cluster": "key", "member": "cluster", "span": "key"}
+TABLES = {
+    "turn": "key",
+    "passage": "key",
+    "episode": "key",
+    "cluster": "key",
+    "member": "cluster",
+    "span": "key",
+}
 
 
 def write(
@@ -59,6 +66,7 @@ def _advance(
 def _remove(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
     removed = {
         "turn": changes.removed_turns,
+        "passage": changes.removed_turns,
         "episode": changes.removed_episodes,
         "cluster": changes.removed_clusters,
         "member": (*changes.removed_clusters, *changes.rewritten),
@@ -90,6 +98,10 @@ def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> No
             )
             for row in changes.turns
         ),
+    )
+    connection.executemany(
+        "INSERT INTO passage VALUES (?, ?, ?)",
+        ((key_of(number, p.turn), p.start, vector_to_bytes(p.vector)) for p in changes.passages),
     )
     connection.executemany(
         "INSERT OR REPLACE INTO episode VALUES (?, ?)",
