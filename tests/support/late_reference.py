@@ -234,7 +234,12 @@ def softmax(values):
 
 
 def tells(turns, role):
-    """Returns the share of a speaker's turns that are in the first person, smoothed."""
+    """Returns the share of a speaker's turns that are in the first person, smoothed.
+
+    If nobody's are, nothing is known about speakers.
+    """
+    if not any(first_person(text) for _, text in turns):
+        return 0.5
     said = [text for speaker, text in turns if speaker == role]
     return (sum(first_person(text) > 0 for text in said) + 1) / (len(said) + 2)
 

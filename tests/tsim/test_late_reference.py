@@ -12,6 +12,7 @@ from tests.support.feed import Feed, embed, relaxed, streams
 from tsim import LATE, tokens
 from tsim.engine.late.relevance import ask, resume
 from tsim.engine.late.scoring import observe, score, value
+from tsim.engine.protocol import Query
 from tsim.fitted import GROUPS
 from tsim.presets import Preset
 from tsim.rank import information, term_weights
@@ -88,7 +89,7 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     # Relevance of turns.
     weights = term_weights(question, index.postings, rarity_power=2.0, name_factor=2.0)
     nats = information(weights, index.postings)
-    asked = ask(settings.span, index, question, feed.host.embed_query)
+    asked = ask(settings.span, index, Query(text=question), feed.host.embed_query)
     owns, plain, covered, window = slow.relevant(
         settings.span, turns, vectors, asked_vector, weights, nats
     )
