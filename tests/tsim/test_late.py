@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.feed import WIDTH, Feed, embed, relaxed, streams
 from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import excerpt, render
+from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
 from tsim.errors import InputError
 from tsim.index import DenseIndex, Postings, WindowIndex, terms
@@ -654,7 +655,7 @@ def test_words_that_tell_more_weigh_more_beside_meaning(tmp_path):
         thread.search("for Oduya")
         for text, place in (("for Oduya", 7), ("for all", 8)):
             index = thread._engine.index
-            asked = ask(SPAN, index, text, Sided().embed_query)
+            asked = ask(SPAN, index, Query(text=text), Sided().embed_query)
             weights, postings = asked.weights, index.postings
             nats = sum(share * postings.rarity(term) for term, share in weights.items())
             held = weights[text.split()[1].lower()] / 2

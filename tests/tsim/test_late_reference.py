@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.support import late_reference as slow
 from tests.support.feed import Feed, embed, relaxed, streams
 from tsim import LATE, tokens
+from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
 from tsim.engine.late.scoring import observe, score, value
 from tsim.fitted import GROUPS
@@ -88,7 +89,7 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     # Relevance of turns.
     weights = term_weights(question, index.postings, rarity_power=2.0, name_factor=2.0)
     nats = information(weights, index.postings)
-    asked = ask(settings.span, index, question, feed.host.embed_query)
+    asked = ask(settings.span, index, Query(text=question), feed.host.embed_query)
     owns, plain, covered, window = slow.relevant(
         settings.span, turns, vectors, asked_vector, weights, nats
     )
