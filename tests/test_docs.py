@@ -30,8 +30,8 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def plain(line: str) -> str:
-    """A line of a shell block without its comment."""
-    return re.sub(r"\s+#\s.*", "", line).strip()
+    """A line of a shell block without its comment, and without what its output goes to."""
+    return re.sub(r"\s+(#|\||>)\s.*", "", line).strip()
 
 
 def printed() -> list[tuple[str, str]]:

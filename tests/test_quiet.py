@@ -67,7 +67,7 @@ def test_adding_and_searching_touch_the_memory_and_the_cache(watch, sandbox, tin
         assert not seen.sockets
         assert surplus(seen, MEMORY, CACHE) == []
     assert (sandbox.root / "memory.db").is_file()
-    seen = watch(sandbox, main, "export", "out.jsonl", *model)
+    seen = watch(sandbox, main, "export", "out.jsonl")
     assert surplus(seen, MEMORY, r"out\.jsonl(\.part)?") == []
     assert not seen.sockets
 

@@ -1,10 +1,38 @@
 """TSIM: episodic memory for endless conversations."""
 
 from tsim import environment
+from tsim.errors import (
+    DownloadError,
+    InputError,
+    MismatchError,
+    ModelError,
+    RemoteError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    ThreadMissingError,
+    TsimError,
+    UnknownModelError,
+    WeightsCorruptError,
+    WeightsMissingError,
+)
 from tsim.memory import Memory
 from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset
 from tsim.thread import Thread
-from tsim.types import Episode, Evidence, Forgotten, Hit, NewTurn, Receipt, Receipts, Turn, Why
+from tsim.types import (
+    Episode,
+    Evidence,
+    ForgetPreview,
+    Forgotten,
+    Hit,
+    NewTurn,
+    Receipt,
+    Receipts,
+    SpanWhy,
+    Turn,
+    Why,
+)
 from tsim.verify import Verification
 
 __version__ = "0.1.0"
@@ -17,18 +45,34 @@ __all__ = [
     "LATE",
     "LONGMEMEVAL",
     "OFFICIAL",
+    "DownloadError",
     "Episode",
     "Evidence",
+    "ForgetPreview",
     "Forgotten",
     "Hit",
+    "InputError",
     "Memory",
+    "MismatchError",
+    "ModelError",
     "NewTurn",
     "Preset",
     "Receipt",
     "Receipts",
+    "RemoteError",
+    "SpanWhy",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFullError",
+    "StoreReadOnlyError",
     "Thread",
+    "ThreadMissingError",
+    "TsimError",
     "Turn",
+    "UnknownModelError",
     "Verification",
+    "WeightsCorruptError",
+    "WeightsMissingError",
     "Why",
     "__version__",
 ]

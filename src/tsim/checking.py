@@ -7,6 +7,7 @@ from dataclasses import replace
 from tsim.codec import meta_to_text
 from tsim.embed.protocol import require_text
 from tsim.errors import InputError
+from tsim.times import seconds
 from tsim.types import Meta, NewTurn
 
 MAX_CHARACTERS = 10_000_000
@@ -39,8 +40,8 @@ def check_turn(turn: NewTurn) -> NewTurn:
             f"a {turn.role} turn has {len(turn.text)} characters, more than {MAX_CHARACTERS}; "
             "split it, or store a reference to the document instead"
         )
-    if turn.at is not None and not _is_time(turn.at):
-        raise InputError(f"at={turn.at!r} is not a time; pass seconds since the epoch or omit it")
+    if turn.at is not None:
+        turn = replace(turn, at=seconds(turn.at, "at"))
     if turn.id is not None:
         check_id(turn.id)
     return turn if turn.meta is None else replace(turn, meta=check_meta(turn.meta))
@@ -90,13 +91,6 @@ def check_id(name: object) -> str:
             f"id={name!r:.80} is invalid; expected text of 1 to {ID_LENGTH} characters"
         )
     return require_text(name)
-
-
-def _is_time(at: object) -> bool:
-    try:
-        return isinstance(at, int | float) and math.isfinite(at)
-    except OverflowError:
-        return False
 
 
 def _is_number(value: object) -> bool:

@@ -2,6 +2,7 @@
 
     TsimError
     ├── InputError            a text, file or argument that cannot be used
+    │   └── ThreadMissingError    the memory has no thread of this name
     ├── ModelError            an embedding model that cannot be used
     │   ├── UnknownModelError     neither a known name nor a directory
     │   ├── WeightsMissingError   known, but its weights are not on this machine
@@ -29,6 +30,12 @@ class InputError(TsimError):
     """A text, file or argument that cannot be used as it is."""
 
     kind = "bad_input"
+
+
+class ThreadMissingError(InputError):
+    """The memory has no thread of this name."""
+
+    kind = "thread_missing"
 
 
 class ModelError(TsimError):

@@ -1,16 +1,26 @@
-"""Filters: which turns a search may return."""
+"""Filters: which turns a search may return, or a forget removes."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from tsim.errors import InputError
 from tsim.times import Time, seconds
-from tsim.types import Meta
+from tsim.types import Meta, Turn
 
 # What was noted about turns, in a form that is equal for equal values: a name and JSON.
 Notes: TypeAlias = frozenset[tuple[str, str]]
+
+
+class Narrowing(TypedDict, total=False):
+    """The arguments of a search that narrow it; described at `Thread.search`."""
+
+    since: Time | None
+    until: Time | None
+    roles: Sequence[str] | None
+    meta: Meta | None
+    now: Time | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +40,18 @@ class Filter:
     until: float | None = None
     roles: frozenset[str] | None = None
     meta: Notes | None = None
+
+    def passes(self, turn: Turn) -> bool:
+        """Returns whether a turn passes; one without a time passes no filter by time."""
+        if self.roles is not None and turn.role not in self.roles:
+            return False
+        if self.meta is not None and not self.meta <= notes(turn.meta or {}):
+            return False
+        if self.since is None and self.until is None:
+            return True
+        if turn.at is None or (self.since is not None and turn.at < self.since):
+            return False
+        return self.until is None or turn.at < self.until
 
     def __bool__(self) -> bool:
         """Returns whether it leaves anything out."""

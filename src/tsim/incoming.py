@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, TypeAlias
 
 from tsim.checking import check_turn
@@ -54,24 +53,11 @@ def _turn(value: object) -> NewTurn:
         return value
     if isinstance(value, tuple) and len(value) in (2, 3):
         role, text, at = (*value, None)[:3]
-        return NewTurn(role=role, text=text, at=seconds(at))
+        return NewTurn(role=role, text=text, at=at)
     raise InputError(
         f"expected a turn, found {value!r:.80}; pass (role, text), a mapping with role and "
         "text, or a NewTurn"
     )
-
-
-def seconds(at: float | datetime | None) -> float | None:
-    """Returns a time as seconds since the epoch; other values are returned as they are.
-
-    Raises:
-        InputError: A datetime without a time zone.
-    """
-    if not isinstance(at, datetime):
-        return at
-    if at.tzinfo is None:
-        raise InputError(f"at={at} has no time zone; add one, for example timezone.utc")
-    return at.timestamp()
 
 
 def require_same(turns: Iterable[NewTurn], called: Mapping[str, Turn]) -> None:

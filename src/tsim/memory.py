@@ -1,21 +1,28 @@
 """`Memory`: the threads in one store."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self, Unpack
 
 from tsim import replay
+from tsim.across import across
+from tsim.arguments import listed
+from tsim.assemble import render
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.protocol import require_text
-from tsim.errors import InputError, MismatchError
+from tsim.engine import Query
+from tsim.errors import InputError, MismatchError, StoreError
+from tsim.filter import Narrowing
 from tsim.presets import DEFAULT, PRESETS, AnyPreset, find_preset, suited
 from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
-from tsim.thread import Thread
+from tsim.thread import CONTEXT_BUDGET, Thread
+from tsim.types import Hit
 from tsim.verify import Verification, verify
 
 
@@ -67,10 +74,12 @@ class Memory:
         self._threads: dict[str, Thread] = {}
         self._lock = threading.Lock()
         self.rebuilt = False
+        if rebuild and store.read_only:
+            raise InputError("a memory cannot be rebuilt read-only; open it for writing")
         self._agree(rebuild, progress)
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913  # whatever can be chosen when a memory is opened
         cls,
         path: str | Path | None = None,
         *,
@@ -78,6 +87,7 @@ class Memory:
         model: str | Embedder | None = None,
         preset: str | AnyPreset | None = None,
         tokens: Tokens = "estimate",
+        read_only: bool = False,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
@@ -93,6 +103,9 @@ class Memory:
                 `"words"`, 1.3 × whitespace-separated words; the path of a Hugging Face
                 `tokenizer.json`; `"tiktoken:NAME"`, if tiktoken is installed; or a function that
                 takes a text and returns its number of tokens.
+            read_only: Search and export a file that may not be written: nothing is written, neither
+                to the file, which must exist, nor beside it. Whatever would change the memory
+                raises `StoreReadOnlyError`.
             rebuild: If the memory was written with another model or preset, embed and index all
                 its turns again instead of raising `MismatchError`.
             progress: Called during a rebuild with the number of turns done and the total.
@@ -104,7 +117,7 @@ class Memory:
                 False.
             StoreError: The file or store cannot be used.
         """
-        open_store = _opener(path, store)
+        open_store = _opener(path, store, read_only)
         embedder = open_embedder(model) if model is None or isinstance(model, str) else model
         if isinstance(preset, str):
             preset = find_preset(preset)
@@ -137,8 +150,22 @@ class Memory:
         if self._closes_store:
             self._store.close()
 
+    def __repr__(self) -> str:
+        """Returns the location, the preset, the model and the number of threads."""
+        try:
+            size = f"{len(self._store.threads())} threads"
+        except StoreError as error:
+            size = type(error).__name__
+        state = ", read-only" if self._store.read_only else ""
+        using = f"preset {self._preset.name}, model {self._embedder.identity}"
+        return f"<Memory {self._store.location}: {size}, {using}{state}>"
+
     def thread(self, name: str) -> Thread:
-        """Returns the thread with the given name; adding its first turn creates it."""
+        """Returns the thread with the given name; adding its first turn creates it.
+
+        Until then its `len` is 0, and reading it (`search`, `context`, `turns`, `episodes`,
+        `forget`) raises `ThreadMissingError`.
+        """
         if not require_text(name).strip() or len(name) > 200:
             raise InputError(f"a thread name must have 1 to 200 characters, found {name!r:.80}")
         with self._lock:
@@ -157,6 +184,56 @@ class Memory:
         """Returns the names of all threads, sorted."""
         return self._store.threads()
 
+    def search(
+        self,
+        query: str,
+        *,
+        threads: Iterable[str],
+        k: int | None = None,
+        budget: int | None = None,
+        min_relevance: float | None = None,
+        tokens: Tokens | None = None,
+        **only: Unpack[Narrowing],
+    ) -> list[Hit]:
+        """Finds what is relevant to a query in several threads, best first.
+
+        Only the threads that are named are read. `hit.thread` says where a hit is from.
+
+        Args:
+            query: A question or request in plain language.
+            threads: The names of the threads.
+            k: Maximum number of hits in all.
+            budget: Maximum number of tokens in all hits together, divided among the threads by how
+                likely each holds what was asked. Defaults to the preset's budget, if it has one.
+            min_relevance: As for `Thread.search`.
+            tokens: As for `Thread.search`.
+            only: `since`, `until`, `roles`, `meta` and `now`, as for `Thread.search`.
+
+        Raises:
+            InputError: The query is empty, no thread is named, or a value is out of range.
+            ThreadMissingError: One of the threads does not exist.
+        """
+        asked, names = self._asked(query, threads, k, budget, min_relevance, tokens, only)
+        return self._across(asked, names, named=False)
+
+    def context(
+        self,
+        query: str,
+        *,
+        threads: Iterable[str],
+        budget: int = CONTEXT_BUDGET,
+        min_relevance: float | None = None,
+        tokens: Tokens | None = None,
+        **only: Unpack[Narrowing],
+    ) -> str:
+        """Returns what is relevant to a query in several threads as text for a prompt.
+
+        Headings name the thread: `[alice 3-9]`. Threads are in the given order.
+        """
+        asked, names = self._asked(query, threads, None, budget, min_relevance, tokens, only)
+        hits = self._across(asked, names, named=True)
+        return render(self._arranged(names, hits), named=True)
+
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""
         there = self._store.remove(name)
@@ -164,17 +241,53 @@ class Memory:
             self._store.scrub()  # stays due, and is retried by verify, if others use the memory
         return there
 
-    def export(self, path: str | Path) -> int:
-        """Writes the whole memory as JSON lines; returns the number of turns."""
+    def export(self, target: str | Path | BinaryIO, *, threads: Iterable[str] | None = None) -> int:
+        """Writes the memory as JSON lines.
+
+        Args:
+            target: The file to write, or a binary stream such as `sys.stdout.buffer`. A file is
+                complete or absent.
+            threads: The names of the threads to write; None for all.
+
+        Returns:
+            The number of turns.
+
+        Raises:
+            ThreadMissingError: One of the threads does not exist.
+        """
         from tsim import transfer  # brings pydantic, which nothing else here needs
 
-        return transfer.export(self._store, Path(path))
+        names = None if threads is None else listed("threads", threads)
+        return transfer.export(self._store, _place(target), names)
 
-    def import_(self, path: str | Path) -> int:
-        """Imports an export made with the same model and preset; returns the number of turns."""
+    def import_(self, source: str | Path | BinaryIO) -> int:
+        """Imports an export made with the same model and preset.
+
+        Args:
+            source: The file, or a binary stream such as `sys.stdin.buffer`.
+
+        Returns:
+            The number of turns.
+        """
         from tsim import transfer
 
-        return transfer.import_(self._store, Path(path), settings=self._accepted())
+        return transfer.import_(self._store, _place(source), settings=self._accepted())
+
+    def backup(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Writes a copy of the memory file, while others may use and change the memory.
+
+        The copy has one state of the memory and nothing that was forgotten. It is complete or
+        absent, only its owner may read it, and it opens as any memory file.
+
+        Args:
+            path: The file to write.
+            overwrite: Replace the file if it exists.
+
+        Raises:
+            InputError: The file exists and `overwrite` is False, or it cannot be written.
+            StoreError: The memory is in a store that is not a file.
+        """
+        self._store.backup(Path(path), overwrite=overwrite)
 
     def verify(self) -> Verification:
         """Checks the store and the data derived from the turns."""
@@ -185,6 +298,42 @@ class Memory:
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Recomputes all vectors and episodes from the turns, with this model and preset."""
         self._rebuild(same_model=False, progress=progress)
+
+    def _asked(
+        self,
+        query: str,
+        threads: Iterable[str],
+        k: int | None,
+        budget: int | None,
+        least: float | None,
+        tokens: Tokens | None,
+        only: Narrowing,
+    ) -> tuple[Query, list[str]]:
+        """Checks a query to several threads; returns it with their names."""
+        names = listed("threads", threads)
+        for name in names:
+            self.thread(name).require()
+        first = self.thread(names[0])
+        asked = first.prepare(query, k=k, budget=budget, min_relevance=least, tokens=tokens, **only)
+        return asked, names
+
+    def _across(self, asked: Query, names: Sequence[str], *, named: bool) -> list[Hit]:
+        def find(name: str, budget: int | None) -> list[Hit]:
+            return self.thread(name).find(replace(asked, budget=budget), named=named)
+
+        return across(
+            {name: partial(find, name) for name in names},
+            asked,
+            arrange=partial(self._arranged, names),
+            named=named,
+        )
+
+    def _arranged(self, names: Sequence[str], hits: Sequence[Hit]) -> list[Hit]:
+        """Sorts hits by thread, in the given order, and within each as the preset does."""
+        arrange = self._preset.settings.arrange
+        return [
+            hit for name in names for hit in arrange([one for one in hits if one.thread == name])
+        ]
 
     def _accepted(self) -> Accepted:
         """Returns the model and preset values that the store may have."""
@@ -202,6 +351,8 @@ class Memory:
         """Makes sure that the store was written with this model and preset."""
         wanted = self._wanted()
         found = self._store.settings()
+        if self._store.read_only and not self._store.threads():
+            return  # there is nothing to be read
         if not found:
             self._store.note(wanted)
             found = self._store.settings()
@@ -231,10 +382,14 @@ class Memory:
         self.rebuilt = True
 
 
-def _opener(path: str | Path | None, store: Store | None) -> Callable[[], Store]:
+def _opener(path: str | Path | None, store: Store | None, read_only: bool) -> Callable[[], Store]:
     """Returns a function that opens the file or returns the given store."""
     if path is not None and store is None:
-        return partial(SqliteStore, path)
+        return partial(SqliteStore, path, read_only=read_only)
+    if store is not None and read_only and not store.read_only:
+        raise InputError(
+            "read_only=True is for files; open the store read-only and pass it as it is"
+        )
     if store is not None and path is None:
         return lambda: store
     found = "neither" if path is None else "both"
@@ -245,3 +400,7 @@ def _written_with(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with, or the default for a new memory."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
+
+
+def _place(place: str | Path | BinaryIO) -> Path | BinaryIO:
+    return Path(place) if isinstance(place, str | Path) else place

@@ -6,23 +6,37 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
+from typing import Unpack
 
+from tsim.arguments import positive, share
 from tsim.assemble import fit, render
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
-from tsim.filter import make_filter
-from tsim.incoming import TurnLike, accept, assign, missing, require_same, seconds
+from tsim.filter import Narrowing, make_filter
+from tsim.forgetting import preview, select, selection
+from tsim.incoming import TurnLike, accept, assign, missing, require_same
 from tsim.index import distinct
 from tsim.presets import AnyPreset
-from tsim.state import EMPTY, MAX_ID, Changes, Counters
+from tsim.state import EMPTY, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
-from tsim.times import Time, moment
+from tsim.stored import StoredThread
+from tsim.times import Time, moment, seconds
 from tsim.tokens import ESTIMATE, Measure
-from tsim.types import Episode, Forgotten, Hit, Meta, NewTurn, Receipt, Receipts, Turn
+from tsim.types import (
+    Episode,
+    ForgetPreview,
+    Forgotten,
+    Hit,
+    Meta,
+    NewTurn,
+    Receipt,
+    Receipts,
+    Turn,
+)
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
@@ -31,7 +45,7 @@ CONTEXT_BUDGET = 1100
 Progress = Callable[[int, int], None]
 
 
-class Thread:
+class Thread(StoredThread):
     """A thread of turns, as returned by `Memory.thread`.
 
     Safe to use from several threads, and while other processes use the same memory. Calls block;
@@ -57,9 +71,8 @@ class Thread:
             settings: The accepted values of the store's model and preset settings.
             measure: What budgets are measured by, unless a call says otherwise.
         """
-        self.name = name
+        super().__init__(name, store)
         self._settings = settings
-        self._store = store
         self._embedder = embedder
         self._preset = preset
         self._measure = measure
@@ -93,7 +106,7 @@ class Thread:
             InputError: The turn is invalid, or its id belongs to a turn with another role or text.
             StoreError: The turn could not be written; the memory is unchanged.
         """
-        at = seconds(at)
+        at = None if at is None else seconds(at, "at")
         return self.add_many([NewTurn(role=role, text=text, at=at, id=id, meta=meta)])[0]
 
     def add_many(self, turns: Iterable[TurnLike], *, progress: Progress | None = None) -> Receipts:
@@ -170,29 +183,65 @@ class Thread:
 
         Raises:
             InputError: The query is empty, or a value is out of range.
+            ThreadMissingError: The thread does not exist.
         """
-        _positive(k=k, budget=budget)
+        asked = self.prepare(
+            query,
+            k=k,
+            budget=budget,
+            min_relevance=min_relevance,
+            tokens=tokens,
+            since=since,
+            until=until,
+            roles=roles,
+            meta=meta,
+            now=now,
+        )
+        return self.find(asked)
+
+    def prepare(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        budget: int | None = None,
+        min_relevance: float | None = None,
+        tokens: Tokens | None = None,
+        **only: Unpack[Narrowing],
+    ) -> Query:
+        """Checks a query. `find` answers it, in this thread or another one."""
+        now = only.get("now")
+        positive(k=k, budget=budget)
         measure = self._measure if tokens is None else open_measure(tokens)
-        if min_relevance is not None and not 0 <= min_relevance <= 1:
-            raise InputError(
-                f"min_relevance={min_relevance} is out of range; it must be between 0 and 1"
-            )
         most = self._preset.settings.budget if budget is None else budget
-        asked = replace(
+        least = None if min_relevance is None else share("min_relevance", min_relevance)
+        return replace(
             self._asked(query),
             count=k,
             budget=most,
             measure=measure,
-            least=min_relevance,
-            only=make_filter(since=since, until=until, roles=roles, meta=meta),
+            least=least,
+            only=make_filter(
+                since=only.get("since"),
+                until=only.get("until"),
+                roles=only.get("roles"),
+                meta=only.get("meta"),
+            ),
             now=None if now is None else moment(now, "now"),
         )
+
+    def find(self, asked: Query, *, named: bool = False) -> list[Hit]:
+        """Finds the episodes that are relevant to a prepared query, best first.
+
+        Args:
+            asked: The query.
+            named: Whether the headings of the hits will name the thread.
+        """
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
-            turns = {
-                turn.id: turn
-                for turn in reader.turns(self.name, [t for f in found for t in f.turns])
-            }
+            ids = [turn for one in found for turn in one.turns]
+            turns = {turn.id: turn for turn in reader.turns(self.name, ids)}
+            owner = {turn: engine.episode_of(turn) for turn in ids}
         hits = [
             Hit(
                 episode=one.episode,
@@ -200,16 +249,22 @@ class Thread:
                 score=one.score,
                 why=one.why,
                 relevance=one.relevance,
+                thread=self.name,
             )
             for one in found
         ]
-        return fit(
+        chosen = fit(
             hits,
-            most,
-            measure,
-            terms=sorted(distinct(query)),
+            asked.budget,
+            asked.measure,
+            terms=sorted(distinct(asked.text)),
             arrange=self._preset.settings.arrange,
+            named=named,
         )
+        return [
+            replace(hit, episodes=tuple(sorted({owner[turn.id] for turn in hit.turns})))
+            for hit in chosen
+        ]
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
@@ -252,10 +307,6 @@ class Thread:
         """Returns hits as text for a prompt, in the preset's order."""
         return render(self._preset.settings.arrange(hits))
 
-    def turns(self) -> list[Turn]:
-        """Returns all turns in order."""
-        return [turn for _, turn in self._store.all_turns(self.name)]
-
     def episodes(self, *, threshold: float | None = None) -> list[Episode]:
         """Returns all episodes in order, the open one last.
 
@@ -271,6 +322,7 @@ class Thread:
             return self._cut_anew(threshold)
         grouped: dict[int, list[Turn]] = {}
         with self._store.snapshot() as reader:
+            self._require(reader)
             for episode, turn in reader.all_turns(self.name):
                 grouped.setdefault(episode, []).append(turn)
             still_open = {turn.id for turn in reader.open_turns(self.name)}
@@ -279,22 +331,56 @@ class Thread:
             for episode, turns in grouped.items()
         ]
 
-    def forget(self, *, turn: int | None = None, episode: int | None = None) -> Forgotten:
-        """Removes a turn or an episode and erases its text from the store.
+    def forget(
+        self,
+        *,
+        turn: int | None = None,
+        turns: Iterable[int] | None = None,
+        episode: int | None = None,
+        roles: Sequence[str] | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        meta: Meta | None = None,
+    ) -> Forgotten:
+        """Removes turns and erases their texts from the store, all in one transaction.
 
-        Data derived from it is recomputed from the remaining turns. Other ids do not change.
+        Data derived from them is recomputed from the remaining turns. Other ids do not change.
+
+        Args:
+            turn: Id of a turn.
+            turns: Ids of turns.
+            episode: Id of an episode.
+            roles: Turns of these speakers.
+            since: Turns at this time or later: a datetime with a time zone, seconds since the
+                epoch, or an ISO 8601 text (UTC unless it says otherwise).
+            until: Turns before this time. Turns without a time are not removed by time.
+            meta: Turns that were added with these names and values, and maybe others.
+
+        Returns:
+            What was removed: nothing if no turn passes the filters.
 
         Raises:
-            InputError: Neither or both were given, or there is no such turn or episode.
+            InputError: Turns were named in no way or in several ways, or one does not exist.
+                Filters (`roles`, `since`, `until`, `meta`) may be combined: turns must pass all.
+            ThreadMissingError: The thread does not exist.
         """
-        if (turn is None) == (episode is None):
-            found = "neither" if turn is None else "both"
-            raise InputError(f"forget takes either turn=… or episode=…, found {found}")
+        wanted = selection(
+            turn=turn,
+            turns=turns,
+            episode=episode,
+            roles=roles,
+            since=since,
+            until=until,
+            meta=meta,
+        )
         with self._lock, self._or_reread():
             while True:
                 with self._store.snapshot() as reader:
-                    gone = self._turns_of(reader, turn, episode)
+                    self._require(reader)
+                    gone = [one.id for one in select(reader, self.name, wanted)]
                     engine = self._current(reader)
+                if not gone:
+                    return Forgotten(turns=())
                 changes, forgotten = engine.forget(gone, self._host(self._store))
                 # Reload the thread: the remaining rows move up, and must score as if the removed
                 # ones had never existed.
@@ -303,11 +389,61 @@ class Thread:
                     break
         return replace(forgotten, scrubbed=self._store.scrub())
 
+    def preview_forget(  # noqa: PLR0913  # those of `forget`, and a query
+        self,
+        query: str | None = None,
+        *,
+        turns: Iterable[int] | None = None,
+        episode: int | None = None,
+        roles: Sequence[str] | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        meta: Meta | None = None,
+        min_relevance: float | None = None,
+    ) -> ForgetPreview:
+        """Returns what `forget` would remove, or what a search finds, and removes nothing.
+
+        A search is never certain, so `forget` takes no query. Look at the preview, then pass the
+        turns that should go: `thread.forget(turns=preview.turns)`.
+
+        Args:
+            query: Turns that `search` finds. Cannot be combined with `turns` and `episode`.
+            turns: Ids of turns, as for `forget`.
+            episode: Id of an episode.
+            roles: Turns of these speakers.
+            since: Turns at this time or later.
+            until: Turns before this time.
+            meta: Turns that were added with these names and values.
+            min_relevance: Only turns of hits that are at least this likely to hold what was asked.
+
+        Raises:
+            InputError: As for `forget`.
+            ThreadMissingError: The thread does not exist.
+        """
+        if query is None:
+            wanted = selection(
+                turns=turns, episode=episode, roles=roles, since=since, until=until, meta=meta
+            )
+        elif turns is None and episode is None:
+            hits = self.search(
+                query,
+                min_relevance=min_relevance,
+                roles=roles,
+                since=since,
+                until=until,
+                meta=meta,
+            )
+            wanted = selection(turns=[turn.id for hit in hits for turn in hit.turns])
+        else:
+            raise InputError("a query cannot be combined with turns or episode; pass one of them")
+        with self._store.snapshot() as reader:
+            self._require(reader)
+            return preview(self.name, select(reader, self.name, wanted))
+
     def _cut_anew(self, threshold: float) -> list[Episode]:
-        if not 0 <= threshold <= 1:
-            raise InputError(f"threshold={threshold} is out of range; it must be between 0 and 1")
+        least = share("threshold", threshold)
         with self._asking() as (engine, reader):
-            begin = {*engine.beginnings(threshold, self._host(reader))}
+            begin = {*engine.beginnings(least, self._host(reader))}
             turns = [turn for _, turn in reader.all_turns(self.name)]
         groups: list[list[Turn]] = []
         for turn in turns:
@@ -324,6 +460,7 @@ class Thread:
     def _asking(self) -> Iterator[tuple[Engine, Reader]]:
         """Yields the engine and a reader of the same state of the thread."""
         with self._lock, self._or_reread(), self._store.snapshot() as reader:
+            self._require(reader)
             yield self._current(reader), reader
 
     @contextmanager
@@ -404,34 +541,9 @@ class Thread:
         self._version = written
         return True
 
-    def _turns_of(self, reader: Reader, turn: int | None, episode: int | None) -> list[int]:
-        wanted = turn if turn is not None else episode
-        what = f"turn {turn}" if turn is not None else f"episode {episode}"
-        found: list[Turn] = []
-        if wanted is not None and 0 <= wanted <= MAX_ID:
-            if turn is not None:
-                found = reader.turns(self.name, [wanted])
-            else:
-                found = reader.episode_turns(self.name, [wanted])[wanted]
-        if not found:
-            raise InputError(f"there is no {what} in thread {self.name!r}; nothing was removed")
-        return [one.id for one in found]
-
 
 def _showing(turns: Mapping[int, Turn], found: Found) -> Iterator[Turn]:
     """Yields the turns of a span, each with the parts of it that are shown."""
     for turn, shown in zip_longest(found.turns, found.shown):
         if turn in turns:
             yield turns[turn] if shown is None else replace(turns[turn], shown=shown)
-
-
-def _positive(**values: object) -> None:
-    for name, value in values.items():
-        if value is None:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise InputError(
-                f"{name}={value!r:.80} is not a whole number; pass an int of at least 1"
-            )
-        if value < 1:
-            raise InputError(f"{name}={value} is out of range; it must be at least 1")

@@ -1,9 +1,9 @@
 """Times as users write them, as seconds since the epoch."""
 
-import math
 import re
 from datetime import UTC, datetime
-from typing import TypeAlias
+from numbers import Real
+from typing import TypeAlias, cast
 
 from tsim.errors import InputError
 
@@ -12,6 +12,9 @@ Time: TypeAlias = float | datetime | str
 
 RELATIVE = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
 UNITS = {"min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+# The times that calendars can show: the years 1 to 9999.
+FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
+LAST = datetime.max.replace(microsecond=0, tzinfo=UTC).timestamp()
 EXPECTED = (
     "pass a datetime with a time zone, seconds since the epoch, or an ISO 8601 text such as "
     "2024-05-03 or 2024-05-03T14:00Z"
@@ -32,20 +35,30 @@ def moment(value: Time, name: str) -> datetime:
         if value.tzinfo is None:
             raise InputError(f"{name}={value} has no time zone; add one, for example timezone.utc")
         return value
-    try:
-        if isinstance(value, str):
+    if isinstance(value, str):
+        try:
             found = datetime.fromisoformat(value.strip())
-            return found if found.tzinfo else found.replace(tzinfo=UTC)
-        if not isinstance(value, bool) and math.isfinite(value):
-            return datetime.fromtimestamp(value, UTC)
-    except (TypeError, ValueError, OverflowError, OSError):
-        pass  # not a time, or outside the years 1 to 9999
-    raise InputError(f"{name}={value!r:.80} is not a time; {EXPECTED}")
+        except ValueError:
+            raise InputError(f"{name}={value!r:.80} is not a time; {EXPECTED}") from None
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return datetime.fromtimestamp(_number(value, name), UTC)
 
 
 def seconds(value: Time, name: str) -> float:
     """Returns a time as seconds since the epoch; the arguments are those of `moment`."""
-    return moment(value, name).timestamp()
+    timed = isinstance(value, datetime | str)
+    return moment(value, name).timestamp() if timed else _number(value, name)
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or value != value:
+        raise InputError(f"{name}={value!r:.80} is not a time; {EXPECTED}")
+    if not FIRST <= cast(float, value) <= LAST:  # whole numbers of any size can be compared
+        raise InputError(
+            f"{name}={value!r:.80} is not a time between the years 1 and 9999 in seconds since the "
+            "epoch; divide milliseconds by 1000"
+        )
+    return float(value)
 
 
 def before(text: str, now: datetime) -> str | datetime:

@@ -8,8 +8,9 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -28,7 +29,7 @@ from tsim.state import (
     SpanRow,
     TurnRow,
 )
-from tsim.store import Accepted, Reader, Store, Written
+from tsim.store import Accepted, Reader, Store, Written, require_thread
 from tsim.store.agreement import differing
 from tsim.types import Meta, Turn
 from tsim.vectors import Vector
@@ -114,40 +115,59 @@ _Item: TypeAlias = _Head | _Thread | _Row | _End
 _ANY: TypeAdapter[_Item] = TypeAdapter(Annotated[_Item, Field(discriminator="kind")])
 
 
-def export(store: Store, path: Path) -> int:
-    """Writes a memory as JSON lines; the file is written atomically.
+def export(store: Store, target: Path | BinaryIO, threads: Sequence[str] | None = None) -> int:
+    """Writes a memory as JSON lines; a file is written atomically.
+
+    Args:
+        store: The memory.
+        target: The file, or a stream.
+        threads: The threads to write; None for all.
 
     Returns:
         The number of turns.
+
+    Raises:
+        InputError: The file cannot be written.
+        ThreadMissingError: One of the threads does not exist.
     """
-    part = path.with_name(path.name + ".part")
-    turns = count = 0
-    digest = hashlib.sha256()
+    if not isinstance(target, Path):
+        return _write(store, target, threads)
+    part = target.with_name(target.name + ".part")
     try:
-        with (
-            store.snapshot() as reader,
-            private.create(part).open("w", encoding="utf-8", newline="\n") as out,
-        ):
-            for line in _lines(reader):
-                text = _dump(line)
-                out.write(text)
-                digest.update(text.encode())
-                count += 1
-                turns += line["kind"] == "turn"
-            out.write(_dump(_End(lines=count, sha256=digest.hexdigest()).model_dump()))
-        part.replace(path)
+        try:
+            with private.create(part).open("wb") as out:
+                turns = _write(store, out, threads)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+        raise InputError(f"{target} cannot be written: {error.strerror}") from error
     return turns
 
 
-def import_(store: Store, path: Path, *, settings: Accepted) -> int:
+def _write(store: Store, out: BinaryIO, threads: Sequence[str] | None) -> int:
+    turns = count = 0
+    digest = hashlib.sha256()
+    with store.snapshot() as reader:
+        wanted = reader.threads() if threads is None else sorted({*threads})
+        for name in wanted:
+            require_thread(store.location, reader, name)
+        for line in _lines(reader, wanted):
+            text = _dump(line)
+            out.write(text)
+            digest.update(text)
+            count += 1
+            turns += line["kind"] == "turn"
+    out.write(_dump(_End(lines=count, sha256=digest.hexdigest()).model_dump()))
+    return turns
+
+
+def import_(store: Store, source: Path | BinaryIO, *, settings: Accepted) -> int:
     """Reads an export into a memory with the same model and preset.
 
     Args:
         store: The memory.
-        path: The export.
+        source: The export, a file or a stream.
         settings: The accepted model and preset of memory and export.
 
     Returns:
@@ -157,20 +177,20 @@ def import_(store: Store, path: Path, *, settings: Accepted) -> int:
         InputError: The file is not a complete export, or has a thread that already exists.
         MismatchError: The export was written with another model or preset.
     """
-    threads = _read(path, settings)
+    threads = _read(source, settings)
     store.add_threads(threads, settings=settings)
     return sum(len(changes.turns) for changes, _ in threads.values())
 
 
-def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
+def _lines(reader: Reader, threads: Sequence[str]) -> Iterator[dict[str, Any]]:
     named = any(
         turn.external_id is not None or turn.meta is not None
-        for name in reader.threads()
+        for name in threads
         for _, turn in reader.all_turns(name)
     )
-    divided = any(reader.load(name).passages for name in reader.threads())
+    divided = any(reader.load(name).passages for name in threads)
     yield _Head(version=2 if named or divided else 1, settings=reader.settings()).model_dump()
-    for name in reader.threads():
+    for name in threads:
         state = reader.load(name)
         yield _Thread(
             name=name,
@@ -211,17 +231,18 @@ def _lines(reader: Reader) -> Iterator[dict[str, Any]]:
             ).model_dump()
 
 
-def _dump(line: dict[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n"
+def _dump(line: dict[str, Any]) -> bytes:
+    return (json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n").encode()
 
 
-def _read(path: Path, settings: Accepted) -> dict[str, Written]:
+def _read(source: Path | BinaryIO, settings: Accepted) -> dict[str, Written]:
+    path = source if isinstance(source, Path) else str(getattr(source, "name", "the stream"))
     threads: dict[str, tuple[_Thread, list[_Row]]] = {}
     head: _Head | None = None
     end: _End | None = None
     current = ""
     digest = hashlib.sha256()
-    for number, line in enumerate(_text_lines(path), 1):
+    for number, line in enumerate(_text_lines(source, path), 1):
         item = _parse(path, number, line)
         if isinstance(item, _End):
             end = item
@@ -250,7 +271,7 @@ def _read(path: Path, settings: Accepted) -> dict[str, Written]:
     return {name: _gather(path, thread, rows) for name, (thread, rows) in threads.items()}
 
 
-def _parse(path: Path, number: int, line: str) -> _Item:
+def _parse(path: Path | str, number: int, line: str) -> _Item:
     try:
         return _ANY.validate_json(line)
     except ValidationError as error:
@@ -261,17 +282,21 @@ def _parse(path: Path, number: int, line: str) -> _Item:
         ) from error
 
 
-def _text_lines(path: Path) -> Iterator[str]:
+def _text_lines(source: Path | BinaryIO, path: Path | str) -> Iterator[str]:
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
-            yield from file
+        with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield line.decode()
+                except UnicodeDecodeError as error:
+                    raise InputError(
+                        f"{path}, line {number}: not UTF-8 (byte {error.start} of the line)"
+                    ) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 (byte {error.start})") from error
 
 
-def _gather(path: Path, thread: _Thread, rows: list[_Row]) -> Written:
+def _gather(path: Path | str, thread: _Thread, rows: list[_Row]) -> Written:
     clusters = [row for row in rows if isinstance(row, _Cluster)]
     turns = tuple(
         _turns(f"{path}, thread {thread.name!r}", (row for row in rows if isinstance(row, _Turn)))

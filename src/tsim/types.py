@@ -1,9 +1,11 @@
 """The data types of the public API: turns, episodes, hits, receipts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
+
+from tsim.excerpt import excerpt
 
 USER_ROLE = "user"
 # The paper calls this speaker "model"; most chat APIs call it "assistant".
@@ -90,6 +92,11 @@ class Turn:
             role=self.role, text=self.text, at=self.at, id=self.external_id, meta=self.meta
         )
 
+    def __repr__(self) -> str:
+        """Returns the turn with the beginning of its text."""
+        at = "" if self.at is None else f", at={self.at:.0f}"
+        return f"Turn({self.id}, {self.role}: {excerpt(self.text, 60)!r}{at})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
@@ -104,6 +111,11 @@ class Episode:
     id: int
     turns: tuple[Turn, ...]
     open: bool = False
+
+    def __repr__(self) -> str:
+        """Returns the id, the turns' ids and the beginning of the first turn."""
+        state = ", open" if self.open else ""
+        return f"Episode({self.id}, turns {ids(self.turns)}{state}: {_beginning(self.turns)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +222,9 @@ class Hit:
         episode: Id of the episode; for a span chosen at query time, the episode of its anchor.
         turns: The turns to show: a whole episode, the best part of a long one, or a span. Of long
             turns, only some passages may be shown: see `Turn.shown`.
+        episodes: Ids of all episodes that its turns belong to, ascending, as `Thread.episodes`
+            lists them. A span chosen at query time may be part of several.
+        thread: Name of the thread.
         score: The score it was ranked by.
         why: How the score was computed.
         relevance: Probability that it holds what was asked, comparable across queries and threads;
@@ -221,6 +236,15 @@ class Hit:
     score: float
     why: Why | SpanWhy
     relevance: float | None = None
+    episodes: tuple[int, ...] = ()
+    thread: str = ""
+
+    def __repr__(self) -> str:
+        """Returns where it is, how relevant it is, and the beginning of its first turn."""
+        rank = "score" if self.relevance is None else "relevance"
+        value = self.score if self.relevance is None else self.relevance
+        where = f"{self.thread!r}, turns {ids(self.turns)}"
+        return f"Hit({where}, {rank} {value:.2f}: {_beginning(self.turns)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +266,11 @@ class Receipt:
     views: tuple[View, ...] = (View.RAW,)
     known: bool = field(default=False, compare=False)
 
+    def __repr__(self) -> str:
+        """Returns the turn, its episode, and the episode that it closed."""
+        closed = "" if self.closed is None else f", closed={self.closed}"
+        return f"Receipt(turn={self.turn}, episode={self.episode}{closed})"
+
 
 class Receipts(list[Receipt]):
     """The receipts of turns that were added together, in order.
@@ -256,6 +285,31 @@ class Receipts(list[Receipt]):
         """Holds receipts, and what was left out."""
         super().__init__(receipts)
         self.skipped: dict[str, int] = dict(skipped or {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPreview:
+    """What a `forget` would remove.
+
+    Attributes:
+        thread: Name of the thread.
+        turns: Ids of the turns, ascending; `thread.forget(turns=preview.turns)` removes them.
+        lines: The beginning of each turn, with its speaker, on one line.
+    """
+
+    thread: str
+    turns: tuple[int, ...] = ()
+    lines: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Returns the number of turns."""
+        return len(self.turns)
+
+    def __repr__(self) -> str:
+        """Returns the number of turns and the first of them."""
+        first = f": {self.turns[0]} {self.lines[0]}" if self.turns else ""
+        more = ", …" if len(self) > 1 else ""
+        return f"ForgetPreview({self.thread!r}, {len(self)} turns{first}{more})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,3 +334,13 @@ class Forgotten:
     rebuilt_clusters: tuple[int, ...] = ()
     removed_clusters: tuple[int, ...] = ()
     scrubbed: bool = True
+
+
+def ids(turns: Sequence[Turn]) -> str:
+    """Returns the ids of consecutive turns as they are written everywhere: `3-9`, or `7`."""
+    first, last = turns[0].id, turns[-1].id
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _beginning(turns: Sequence[Turn]) -> str:
+    return repr(excerpt(f"{turns[0].role}: {turns[0].text}", 60))

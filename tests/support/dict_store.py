@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -158,11 +159,16 @@ class DictReader:
             return []
         return self.episode_turns(thread, [newest.id])[newest.id]
 
-    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
+    def count(self, thread: str) -> int:
         found = self._kept.threads.get(thread)
-        for row in found.turns.values() if found else ():
-            if row.turn.id >= first:
-                yield row.episode, row.turn
+        return len(found.turns) if found else 0
+
+    def all_turns(
+        self, thread: str, first: int = 0, limit: int | None = None
+    ) -> Iterator[tuple[int, Turn]]:
+        found = self._kept.threads.get(thread)
+        rows = (row for row in (found.turns.values() if found else ()) if row.turn.id >= first)
+        yield from ((row.episode, row.turn) for row in islice(rows, limit))
 
 
 class Shelf:

@@ -82,7 +82,8 @@ def test_kill_9_at_any_moment_loses_no_acknowledged_turn(tmp_path, tiny, tiny_em
         writer.wait()
         writer.stdout.close()
         with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
-            turns = memory.thread("a").turns()
+            thread = memory.thread("a")
+            turns = thread.turns() if thread else []  # it may have been killed before the first
             assert memory.verify().problems == (), trial
         assert [turn.id for turn in turns] == list(range(len(turns)))
         if acknowledged:

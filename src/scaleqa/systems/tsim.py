@@ -110,7 +110,9 @@ class Tsim:
 
     def retrieve(self, asked: Asked) -> Retrieved:
         """Finds episodes."""
-        hits = self._thread.search(asked.question, k=self._k, budget=self._budget, now=asked.at)
+        hits: list[Hit] = []
+        if self._words:  # a thread exists once it has a turn
+            hits = self._thread.search(asked.question, k=self._k, budget=self._budget, now=asked.at)
         return Retrieved(
             units=tuple(
                 Unit(
@@ -145,7 +147,7 @@ class Tsim:
 
     def views(self, asked: Asked) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view leads to."""
-        return self._thread.views(asked.question)
+        return self._thread.views(asked.question) if self._words else {}
 
     def close(self) -> None:
         """Closes and deletes the memory."""

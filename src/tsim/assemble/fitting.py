@@ -21,6 +21,7 @@ def fit(
     *,
     terms: Sequence[str] = (),
     arrange: Arrange = list,
+    named: bool = False,
 ) -> list[Hit]:
     """Takes hits in order, skipping those that do not fit into the budget.
 
@@ -32,13 +33,14 @@ def fit(
         measure: What the budget is measured by.
         terms: What was asked for; a turn that must be cut is cut around these.
         arrange: Sorts hits into the order of the context.
+        named: Whether headings name threads.
     """
     if budget is None:
         return list(hits)
     room = measure.room(budget)
 
     def fits(some: Sequence[Hit]) -> bool:
-        text = render(arrange(some))
+        text = render(arrange(some), named=named)
         return len(text) <= LONGEST_TOKEN * budget and measure.size(text) <= room
 
     if fits(hits):
@@ -50,7 +52,7 @@ def fit(
             hit = replace(hit, turns=_shortened(hit, terms, fits))
             if not hit.turns:  # not even a character of it fits
                 continue
-        price = measure.size(_block(hit))
+        price = measure.size(_block(hit, named))
         if price <= left or place == 0:
             chosen.append(hit)
             left -= price
@@ -60,9 +62,10 @@ def fit(
     return chosen
 
 
-def _block(hit: Hit) -> str:
+def _block(hit: Hit, named: bool) -> str:
     """Returns a hit with a heading that is at least as long as it will be in a context."""
-    return "\n".join([heading(hit.turns, clock=True), *lines(hit.turns)]) + "\n\n"
+    head = heading(hit.turns, clock=True, thread=hit.thread if named else "")
+    return "\n".join([head, *lines(hit.turns)]) + "\n\n"
 
 
 def _shortened(

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from tsim.types import Hit, Turn
+from tsim.types import Hit, Turn, ids
 
 MISSING = "…"
 # A line that stands for turns that are left out.
@@ -31,31 +31,40 @@ WIDEST_INDENTATION = 200
 UNCLEAR_ROLE = re.compile(f'[\\["{MISSING}]|.*: |.*[\x85\u2028\u2029]')
 
 
-def render(hits: Sequence[Hit]) -> str:
-    """Returns hits as the context of a prompt, in the given order."""
+def render(hits: Sequence[Hit], *, named: bool = False) -> str:
+    """Returns hits as the context of a prompt, in the given order.
+
+    Args:
+        hits: The hits.
+        named: Whether headings name the thread: `[alice 12-15 · 2024-05-03]`.
+    """
     begun = [next((f"{time.date()}" for time in _times(hit.turns)), "") for hit in hits]
     spans_a_day = Counter(begun)
-    return "\n\n".join(
-        "\n".join([heading(hit.turns, clock=spans_a_day[day] > 1), *lines(hit.turns)])
+    heads = (
+        heading(hit.turns, clock=spans_a_day[day] > 1, thread=hit.thread if named else "")
         for hit, day in zip(hits, begun, strict=True)
+    )
+    return "\n\n".join(
+        "\n".join([head, *lines(hit.turns)]) for head, hit in zip(heads, hits, strict=True)
     )
 
 
-def heading(turns: Sequence[Turn], *, clock: bool) -> str:
+def heading(turns: Sequence[Turn], *, clock: bool, thread: str = "") -> str:
     """Returns the heading of some turns: their ids, and the days if known, in UTC.
 
     Args:
         turns: The turns, at least one.
         clock: Whether to add the time of day, because other spans began on the same day.
+        thread: The name of the thread, where there are several.
     """
-    ids = f"{turns[0].id}-{turns[-1].id}" if len(turns) > 1 else f"{turns[0].id}"
+    where = " ".join([*thread.split(), ids(turns)])
     times = _times(turns)
     if not times:
-        return f"[{ids}]"
+        return f"[{where}]"
     first, last = times[0], times[-1]
     begun = f"{first:%Y-%m-%d %H:%M}" if clock else f"{first.date()}"
     ended = f" – {last.date()}" if last.date() != first.date() else ""
-    return f"[{ids} · {begun}{ended}]"
+    return f"[{where} · {begun}{ended}]"
 
 
 def heading_bound(last: int, *, dated: bool) -> str:

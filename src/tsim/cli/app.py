@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import cache, files, models, turns
+from tsim.cli import cache, files, forget, listings, models, turns
 from tsim.cli.shell import run
 
 app = typer.Typer(
@@ -19,9 +19,12 @@ for command in (
     turns.search,
     turns.context,
     turns.episodes,
-    turns.forget,
+    forget.forget,
+    listings.threads,
+    listings.turns,
     files.export,
     files.import_,
+    files.backup,
     files.doctor,
 ):
     app.command(command.__name__.rstrip("_"))(command)

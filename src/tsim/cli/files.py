@@ -1,39 +1,58 @@
-"""`tsim export | import | doctor`: commands on a whole memory file."""
+"""`tsim export | import | backup | doctor`: commands on a whole memory file."""
 
+import sys
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName, must_exist
-from tsim.cli.shell import AsJson, failed, print_json, progress_bar
-from tsim.errors import StoreError
+from tsim import transfer
+from tsim.cli.options import (
+    MEMORY,
+    PRESET,
+    STREAM,
+    MemoryPath,
+    Model,
+    PresetName,
+    ReadOnly,
+    must_exist,
+    open_store,
+)
+from tsim.cli.shell import AsJson, failed, print_json, progress_bar, stderr
+from tsim.errors import InputError, StoreError
 from tsim.memory import Memory
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    out: Annotated[Path, typer.Argument(help="The file to write; - for stdout.")],
     memory: MemoryPath = MEMORY,
-    model: Model = None,
-    preset: PresetName = PRESET,
+    thread: Annotated[
+        list[str] | None,
+        typer.Option("--thread", "-t", help="Export only this thread; may be repeated."),
+    ] = None,
+    read_only: ReadOnly = False,
     as_json: AsJson = False,
 ) -> None:
-    """Export a memory as JSON lines.
+    """Export a memory as JSON lines. No model is needed.
 
     Example: tsim export backup.jsonl --memory memory.db
     """
-    must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
-        turns = opened.export(out)
-    if as_json:
+    streamed = str(out) == STREAM
+    with closing(open_store(memory, read_only)) as store:
+        target = sys.stdout.buffer if streamed else out
+        turns = transfer.export(store, target, thread or None)
+    if streamed:
+        stderr.print(f"wrote {turns} turns")
+    elif as_json:
         print_json({"path": str(out), "turns": turns})
     else:
         print(f"wrote {turns} turns to {out}")
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="The export to read.")],
+    file: Annotated[Path, typer.Argument(help="The export to read; - for stdin.")],
     memory: MemoryPath = MEMORY,
     model: Model = None,
     preset: PresetName = PRESET,
@@ -44,11 +63,37 @@ def import_(
     Example: tsim import backup.jsonl --memory new.db
     """
     with Memory.open(memory, model=model, preset=preset) as opened:
-        turns = opened.import_(file)
+        turns = opened.import_(sys.stdin.buffer if str(file) == STREAM else file)
     if as_json:
         print_json({"path": str(memory), "turns": turns})
     else:
         print(f"read {turns} turns into {memory}")
+
+
+def backup(
+    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    memory: MemoryPath = MEMORY,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if it exists.")
+    ] = False,
+    read_only: ReadOnly = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a memory file while others may use it. No model is needed.
+
+    Example: tsim backup monday.db --memory memory.db
+    """
+    if str(out) == STREAM:
+        raise InputError(
+            "a backup is a database file and cannot be written to stdout; name a file, or use: "
+            "tsim export -"
+        )
+    with closing(open_store(memory, read_only)) as store:
+        store.backup(out, overwrite=overwrite)
+    if as_json:
+        print_json({"path": str(out), "bytes": out.stat().st_size})
+    else:
+        print(f"copied {memory} to {out}")
 
 
 def doctor(
@@ -58,6 +103,7 @@ def doctor(
     ] = False,
     model: Model = None,
     preset: PresetName = PRESET,
+    read_only: ReadOnly = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a memory file and the data derived from its turns.
@@ -67,7 +113,14 @@ def doctor(
     must_exist(memory)
     with (
         progress_bar("turns") as report,
-        Memory.open(memory, model=model, preset=preset, rebuild=rebuild, progress=report) as opened,
+        Memory.open(
+            memory,
+            model=model,
+            preset=preset,
+            read_only=read_only,
+            rebuild=rebuild,
+            progress=report,
+        ) as opened,
     ):
         if rebuild and not opened.rebuilt:
             opened.rebuild(report)

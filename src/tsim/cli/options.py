@@ -1,6 +1,7 @@
 """Options shared by several commands."""
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tsim.errors import InputError
+from tsim.store import SqliteStore
 from tsim.times import before
 
 MemoryPath = Annotated[
@@ -77,6 +79,30 @@ def _note(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value
+
+
+ReadOnly = Annotated[
+    bool,
+    typer.Option("--read-only", help="Write nothing, neither to the memory file nor beside it."),
+]
+# What stands for stdin or stdout where a file or a text is expected.
+STREAM = "-"
+
+
+def text_or_stdin(text: str) -> str:
+    """Returns the text, or what stdin has if the text is `-`."""
+    if text != STREAM:
+        return text
+    try:
+        return sys.stdin.buffer.read().decode().strip()
+    except UnicodeDecodeError as error:
+        raise InputError(f"stdin is not UTF-8 (byte {error.start})") from error
+
+
+def open_store(memory: Path, read_only: bool) -> SqliteStore:
+    """Opens an existing memory file for commands that need no model."""
+    must_exist(memory)
+    return SqliteStore(memory, read_only=read_only)
 
 
 def must_exist(memory: Path) -> None:

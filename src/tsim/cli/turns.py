@@ -1,4 +1,4 @@
-"""`tsim add | search | context | episodes | forget`: commands on the turns of a thread."""
+"""`tsim add | search | context | episodes`: commands on the turns of threads."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,30 +10,49 @@ from rich.table import Table
 from rich.text import Text
 
 from tsim.assemble import line
+from tsim.checking import check_turn
 from tsim.cli.logfile import INCOMPLETE, Ids, LogFormat, Strict, described, read, tell
 from tsim.cli.options import (
     MEMORY,
     PRESET,
+    STREAM,
     THREAD,
     MemoryPath,
     Model,
     Noted,
     Now,
     PresetName,
+    ReadOnly,
     Roles,
     Since,
     ThreadName,
     Until,
     must_exist,
     narrowed,
+    text_or_stdin,
 )
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.errors import InputError
+from tsim.excerpt import excerpt
+from tsim.logs.detect import Format
+from tsim.logs.reading import Log
 from tsim.memory import Memory
 from tsim.thread import CONTEXT_BUDGET
-from tsim.types import Hit
+from tsim.types import USER_ROLE, Hit, NewTurn
+from tsim.types import ids as turn_ids
 
-Query = Annotated[str, typer.Argument(help="A question or request in plain language.")]
+Query = Annotated[
+    str, typer.Argument(help="A question or request in plain language. - reads stdin.")
+]
+ThreadNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--thread",
+        "-t",
+        help="Name of the thread; may be repeated to search several.",
+        show_default=THREAD,
+    ),
+]
 Budget = Annotated[int | None, typer.Option(help="Maximum number of tokens to return.")]
 Tokens = Annotated[
     str,
@@ -61,6 +80,12 @@ def add(
     ids: Ids = True,
     memory: MemoryPath = MEMORY,
     thread: ThreadName = THREAD,
+    text: Annotated[
+        str | None, typer.Option(help="Add this text as one turn. - reads it from stdin.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option(help="The speaker of --text.", show_default="user")
+    ] = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -71,9 +96,16 @@ def add(
     added then.
 
     Example: tsim add chat.jsonl --thread alice
+
+    Example: tsim add --text "New projects run on one consumer GPU." --role user
     """
-    source = "stdin" if file is None or str(file) == "-" else str(file)
-    log = read(file, source, format=format, strict=strict, ids=ids)
+    source = "stdin" if file is None or str(file) == STREAM else str(file)
+    if text is not None:
+        log = _line(file, text, role)
+    elif role is not None:
+        raise InputError("--role is the speaker of --text; messages have roles of their own")
+    else:
+        log = read(file, source, format=format, strict=strict, ids=ids)
     with Memory.open(memory, model=model, preset=preset) as opened, progress_bar("turns") as report:
         receipts = opened.thread(thread).add_many(log.turns, progress=report)
     if as_json:
@@ -88,10 +120,17 @@ def add(
         raise typer.Exit(INCOMPLETE)
 
 
+def _line(file: Path | None, text: str, role: str | None) -> Log:
+    if file is not None:
+        raise InputError(f"--text cannot be combined with {file}; pass one of them")
+    turn = NewTurn(role=USER_ROLE if role is None else role, text=text_or_stdin(text))
+    return Log(format=Format.PARAGRAPHS, turns=(check_turn(turn),))
+
+
 def search(
     query: Query,
     memory: MemoryPath = MEMORY,
-    thread: ThreadName = THREAD,
+    thread: ThreadNames = None,
     k: Annotated[
         int | None, typer.Option("--k", "-k", help="Maximum number of episodes to return.")
     ] = None,
@@ -105,6 +144,7 @@ def search(
     now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
+    read_only: ReadOnly = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the episodes relevant to a query and show why each was chosen.
@@ -112,9 +152,13 @@ def search(
     Example: tsim search "which model for the new project?" --thread alice --min-relevance 0.2
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
-        hits = opened.thread(thread).search(
-            query,
+    asked, names = text_or_stdin(query), thread or [THREAD]
+    with Memory.open(
+        memory, model=model, preset=preset, tokens=tokens, read_only=read_only
+    ) as opened:
+        hits = opened.search(
+            asked,
+            threads=names,
             k=k,
             budget=budget,
             min_relevance=min_relevance,
@@ -123,7 +167,7 @@ def search(
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
-        print(f"no results in thread {thread} of {memory}")
+        print(f"no results in thread {', '.join(names)} of {memory}")
     else:
         Console().print(_table(hits))
 
@@ -131,7 +175,7 @@ def search(
 def context(
     query: Query,
     memory: MemoryPath = MEMORY,
-    thread: ThreadName = THREAD,
+    thread: ThreadNames = None,
     budget: Annotated[
         int, typer.Option(help="Maximum number of tokens to return.")
     ] = CONTEXT_BUDGET,
@@ -144,6 +188,7 @@ def context(
     now: Now = None,
     model: Model = None,
     preset: PresetName = PRESET,
+    read_only: ReadOnly = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the turns relevant to a query as text for a prompt.
@@ -151,13 +196,19 @@ def context(
     Example: tsim context "which model for the new project?" --budget 600 --since 7d --role user
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset, tokens=tokens) as opened:
-        text = opened.thread(thread).context(
-            query,
-            budget=budget,
-            min_relevance=min_relevance,
-            **narrowed(since, until, roles, meta, now),
-        )
+    asked, names = text_or_stdin(query), thread or [THREAD]
+    only = narrowed(since, until, roles, meta, now)
+    with Memory.open(
+        memory, model=model, preset=preset, tokens=tokens, read_only=read_only
+    ) as opened:
+        if len(names) == 1:
+            text = opened.thread(names[0]).context(
+                asked, budget=budget, min_relevance=min_relevance, **only
+            )
+        else:
+            text = opened.context(
+                asked, threads=names, budget=budget, min_relevance=min_relevance, **only
+            )
     if as_json:
         print_json({"context": text})
     else:
@@ -175,6 +226,7 @@ def episodes(
     ] = None,
     model: Model = None,
     preset: PresetName = PRESET,
+    read_only: ReadOnly = False,
     as_json: AsJson = False,
 ) -> None:
     """List the episodes of a thread.
@@ -182,63 +234,27 @@ def episodes(
     Example: tsim episodes --thread alice --json
     """
     must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
+    with Memory.open(memory, model=model, preset=preset, read_only=read_only) as opened:
         found = opened.thread(thread).episodes(threshold=threshold)
     if as_json:
         print_json([asdict(episode) for episode in found])
         return
     table = Table("episode", "turns", "begins with")
     for episode in found:
-        first, last = episode.turns[0], episode.turns[-1]
+        first = episode.turns[0]
         name = f"{episode.id} (open)" if episode.open else str(episode.id)
-        begins = Text(_short(f"{first.role}: {first.text}"))
-        table.add_row(name, f"{first.id}-{last.id}", begins)
+        begins = Text(excerpt(f"{first.role}: {first.text}"))
+        table.add_row(name, turn_ids(episode.turns), begins)
     Console().print(table)
-
-
-def forget(
-    memory: MemoryPath = MEMORY,
-    thread: ThreadName = THREAD,
-    turn: Annotated[int | None, typer.Option(help="Forget this turn.")] = None,
-    episode: Annotated[int | None, typer.Option(help="Forget this episode.")] = None,
-    whole_thread: Annotated[bool, typer.Option(help="Forget the whole thread.")] = False,
-    model: Model = None,
-    preset: PresetName = PRESET,
-    as_json: AsJson = False,
-) -> None:
-    """Remove a turn, an episode or a thread and erase it from the file.
-
-    Example: tsim forget --thread alice --turn 17
-    """
-    if whole_thread and (turn is not None or episode is not None):
-        raise InputError(
-            "--whole-thread cannot be combined with --turn or --episode; use only one of them"
-        )
-    must_exist(memory)
-    with Memory.open(memory, model=model, preset=preset) as opened:
-        if whole_thread:
-            if not opened.forget_thread(thread):
-                raise InputError(f"there is no thread {thread!r}; nothing was removed")
-            result: dict[str, object] = {"thread": thread}
-        else:
-            result = asdict(opened.thread(thread).forget(turn=turn, episode=episode))
-    if as_json:
-        print_json(result)
-    else:
-        kinds = (f"{key.replace('_', ' ')}: {value}" for key, value in result.items() if value)
-        print("forgotten;", "; ".join(kinds))
 
 
 def _table(hits: list[Hit]) -> Table:
     # The score of methods with a relevance is the relevance.
+    several = len({hit.thread for hit in hits}) > 1
     table = Table("score" if hits[0].relevance is None else "relevance", "why", "turns")
     for hit in hits:
-        text = "\n".join(_short(f"{turn.id} {line(turn)}") for turn in hit.turns)
+        where = f"{hit.thread}\n" if several else ""
+        text = where + "\n".join(excerpt(f"{turn.id} {line(turn)}") for turn in hit.turns)
         score = f"{hit.score:.2f}" if hit.relevance is None else f"{hit.relevance:.0%}"
         table.add_row(score, str(hit.why), Text(text))
     return table
-
-
-def _short(text: str, most: int = 100) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"

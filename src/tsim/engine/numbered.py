@@ -21,6 +21,10 @@ class Numbered:
         """The next ids to assign."""
         return self._counters
 
+    def episode_of(self, turn: int) -> int:
+        """Returns the episode of a stored turn."""
+        return self._turn_episodes[bisect_left(self._turn_ids, turn)]
+
     def skip_to(self, turn: int) -> None:
         """Skips turn ids: the next turn gets this id."""
         self._counters = replace(self._counters, turn=max(turn, self._counters.turn))

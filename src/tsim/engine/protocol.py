@@ -119,6 +119,10 @@ class Engine(Protocol):
         """
         ...
 
+    def episode_of(self, turn: int) -> int:
+        """Returns the episode of a stored turn."""
+        ...
+
     def skip_to(self, turn: int) -> None:
         """Skips turn ids: the next turn gets this id."""
         ...

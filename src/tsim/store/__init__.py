@@ -2,7 +2,16 @@
 
 from tsim.store.agreement import Accepted
 from tsim.store.current import CurrentReads
+from tsim.store.existence import require_thread
 from tsim.store.protocol import Reader, Store, Written
 from tsim.store.sqlite import SqliteStore
 
-__all__ = ["Accepted", "CurrentReads", "Reader", "SqliteStore", "Store", "Written"]
+__all__ = [
+    "Accepted",
+    "CurrentReads",
+    "Reader",
+    "SqliteStore",
+    "Store",
+    "Written",
+    "require_thread",
+]

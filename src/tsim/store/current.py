@@ -3,14 +3,33 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 
+from tsim.errors import StoreError
 from tsim.state import ThreadState
 from tsim.store.protocol import Reader
 from tsim.types import Turn
 
 
 class CurrentReads(ABC):
-    """Implements each read with a new snapshot."""
+    """Implements each read with a new snapshot, and what few stores have."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store refuses to write."""
+        return False
+
+    @property
+    @abstractmethod
+    def location(self) -> str:
+        """The name of the store in messages."""
+
+    def backup(self, path: Path, *, overwrite: bool = False) -> None:
+        """Raises an error, for stores that are no file."""
+        raise StoreError(
+            f"{self.location} is not a file, so {path} cannot be made from it; use the backups of "
+            "the store, or export the memory"
+        )
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Reader]:
@@ -61,7 +80,14 @@ class CurrentReads(ABC):
         with self.snapshot() as reader:
             return reader.open_turns(thread)
 
-    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
-        """Reads all turns in order, from id `first`; the snapshot ends when all have been read."""
+    def count(self, thread: str) -> int:
+        """Returns the number of turns of a thread."""
         with self.snapshot() as reader:
-            yield from reader.all_turns(thread, first)
+            return reader.count(thread)
+
+    def all_turns(
+        self, thread: str, first: int = 0, limit: int | None = None
+    ) -> Iterator[tuple[int, Turn]]:
+        """Reads turns in order; the snapshot ends when all have been read."""
+        with self.snapshot() as reader:
+            yield from reader.all_turns(thread, first, limit)

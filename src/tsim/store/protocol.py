@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from tsim.state import Changes, Counters, ThreadState
@@ -63,8 +64,14 @@ class Reader(Protocol):
         """Reads the turns of the episode that is still open."""
         ...
 
-    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
-        """Reads all turns in order, from id `first`, each with its episode."""
+    def count(self, thread: str) -> int:
+        """Returns the number of turns of a thread; an unknown thread has none."""
+        ...
+
+    def all_turns(
+        self, thread: str, first: int = 0, limit: int | None = None
+    ) -> Iterator[tuple[int, Turn]]:
+        """Reads turns in order, from id `first`, at most `limit`, each with its episode."""
         ...
 
 
@@ -78,6 +85,11 @@ class Store(Reader, Protocol):
     @property
     def location(self) -> str:
         """The name of the store in messages: a path or an address, without secrets."""
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store refuses to write: then every write raises `StoreReadOnlyError`."""
         ...
 
     def snapshot(self) -> AbstractContextManager[Reader]:
@@ -155,6 +167,17 @@ class Store(Reader, Protocol):
 
     def scrub_due(self) -> bool:
         """Returns whether removed content may still be recoverable."""
+        ...
+
+    def backup(self, path: Path, *, overwrite: bool = False) -> None:
+        """Writes a copy of one state of the memory to a memory file, while others may write.
+
+        The file is complete or absent. Only its owner may read it.
+
+        Raises:
+            InputError: The file exists and `overwrite` is False, or it cannot be written.
+            StoreError: The store is not a file.
+        """
         ...
 
     def check(self) -> list[str]:

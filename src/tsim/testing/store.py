@@ -87,6 +87,7 @@ class StoreConformance:
                 assert state.counters == Counters()
             assert store.turns("a", [0]) == store.open_turns("a") == []
             assert [*store.all_turns("a")] == []
+            assert store.count("a") == 0
             assert store.episode_turns("a", [0]) == {0: []}
             assert store.threads() == []
             assert store.settings() == {}
@@ -188,6 +189,10 @@ class StoreConformance:
             asked = [count + 5, *reversed(range(count)), 7]
             assert [turn.id for turn in store.turns("a", asked)] == [*range(count)]
             assert [turn.id for _, turn in store.all_turns("a")] == [*range(count)]
+            assert store.count("a") == count
+            for first, limit in ((0, 3), (0, 500), (0, 501), (7, 1200), (count - 2, 9), (0, 0)):
+                some = [turn.id for _, turn in store.all_turns("a", first, limit)]
+                assert some == [*range(count)][first : first + limit]
             found = store.episode_turns("a", [*range(count), count + 5])
             assert [len(found[n]) for n in range(count)] == [1] * count
             assert found[count + 5] == []

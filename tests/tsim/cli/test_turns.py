@@ -1,31 +1,8 @@
 import gzip
 import json
-import os
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
-
-
-@pytest.fixture
-def tsim(tiny, tmp_path):
-    """Runs the command on the tiny model in an empty directory."""
-
-    def run(*arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
-        data = stdin.encode() if isinstance(stdin, str) else stdin
-        env = {**os.environ, "TSIM_CACHE": str(tmp_path / "cache"), "TSIM_MODEL": str(tiny)}
-        command = [str(Path(sys.executable).with_name("tsim")), *arguments]
-        ran = subprocess.run(
-            command, input=data, capture_output=True, env=env, cwd=tmp_path, check=False
-        )
-        return subprocess.CompletedProcess(
-            command, ran.returncode, ran.stdout.decode(), ran.stderr.decode()
-        )
-
-    return run
-
 
 LINES = "\n".join(
     json.dumps({"role": ("user", "model")[n % 2], "content": f"the budget rule {n} " * 9})
@@ -69,8 +46,8 @@ def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path, pre
     gone = json.loads(tsim("forget", "--turn", "3", "--json").stdout)
     assert gone["turns"] == [3]
     assert json.loads(tsim("doctor", "--json").stdout)["problems"] == []
-    assert tsim("forget", "--whole-thread").returncode == 0
-    assert json.loads(tsim("episodes", "--json").stdout) == []
+    assert tsim("forget", "--whole-thread", "--yes").returncode == 0
+    assert json.loads(tsim("threads", "--json").stdout) == []
 
 
 def test_relevance_is_shown_and_bounds_what_is_returned(tsim):

@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from tsim import private
@@ -21,6 +21,8 @@ SCRUB_MS = 250
 
 class DatabaseFile:
     """One SQLite file in WAL mode, with one connection for writing and several for reading."""
+
+    read_only = False
 
     def __init__(self, path: Path, *, busy_seconds: float) -> None:
         """Opens the file, creating or migrating it if needed. Its directory must exist.
@@ -98,6 +100,12 @@ class DatabaseFile:
             finally:
                 self._writer.execute(f"PRAGMA busy_timeout = {round(1000 * self._busy_seconds)}")
         return not busy
+
+    def copy(self, part: Path) -> None:
+        """Copies one state of the file, without removed content, to an empty file."""
+        self._require_open()
+        with self._explained(), closing(self._connect()) as connection:
+            connection.execute("VACUUM INTO ?", (str(part),))
 
     def close(self) -> None:
         """Closes all connections; those in use are closed when they are returned."""

@@ -20,9 +20,10 @@ def explain(path: Path, error: sqlite3.DatabaseError) -> StoreError:
             "is intact; free some space and try again"
         )
     if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        offer = "; to search and export it, open it with read_only=True (--read-only)"
         return StoreReadOnlyError(
             f"{path} cannot be opened for writing ({error}); check the permissions of the file and "
-            "its directory"
+            f"its directory{offer if path.is_file() else ''}"
         )
     if primary == sqlite3.SQLITE_CORRUPT:
         return StoreError(f"{path} is damaged ({error}); restore it from an export or a copy")

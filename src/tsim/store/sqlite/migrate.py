@@ -8,6 +8,7 @@ import hashlib
 import sqlite3
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
 from tsim.errors import StoreError
 
@@ -64,6 +65,24 @@ def migrate(connection: sqlite3.Connection, steps: list[Migration]) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def require_current(path: Path, connection: sqlite3.Connection, steps: list[Migration]) -> None:
+    """Checks that a file has the schema of this version, without changing it.
+
+    Raises:
+        StoreError: It is not a memory file, or has another schema.
+    """
+    applied = dict(_applied(connection))
+    if not applied:
+        raise StoreError(f"{path} is not a memory file; use another path")
+    _refuse_strangers(applied, steps)
+    missing = [step.name for step in steps if step.number not in applied]
+    if missing:
+        raise StoreError(
+            f"{path} was written by an older version and lacks schema step {missing[0]}, which "
+            "cannot be added read-only; open it once for writing, or a copy of it"
+        )
 
 
 def _applied(connection: sqlite3.Connection) -> list[tuple[int, str]]:

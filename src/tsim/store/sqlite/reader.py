@@ -135,16 +135,27 @@ class SqliteReader:
         """Reads the turns of the episode that is still open."""
         return self._open_turns(self._number(thread))
 
-    def all_turns(self, thread: str, first: int = 0) -> Iterator[tuple[int, Turn]]:
-        """Reads all turns in order, from id `first`, each with its episode."""
+    def count(self, thread: str) -> int:
+        """Returns the number of turns of a thread."""
+        # Counted in the index on this expression, which is small; rows have vectors and texts.
+        query = f"SELECT count(*) FROM turn WHERE key >> {SHIFT} = ?"  # noqa: S608
+        ((count,),) = self._rows(query, (self._number(thread),))
+        return int(count)
+
+    def all_turns(
+        self, thread: str, first: int = 0, limit: int | None = None
+    ) -> Iterator[tuple[int, Turn]]:
+        """Reads turns in order, from id `first`, at most `limit`, each with its episode."""
         query = (
             f"SELECT episode, {TURN} FROM turn "  # noqa: S608
             "WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
         )
         number = self._number(thread)
-        while True:
-            rows = self._rows(query, (*span_of(number, first), READ))
+        left = MAX_ID + 1 if limit is None else limit
+        while left > 0:
+            rows = self._rows(query, (*span_of(number, first), min(READ, left)))
             yield from ((episode, self._turn(*turn)) for episode, *turn in rows)
+            left -= len(rows)
             if len(rows) < READ:
                 return
             first = id_of(rows[-1][1]) + 1

@@ -9,8 +9,10 @@ from tsim.state import Changes, Counters
 from tsim.store.agreement import Accepted, require
 from tsim.store.current import CurrentReads
 from tsim.store.protocol import Reader, Written
+from tsim.store.sqlite.backup import place_copy
 from tsim.store.sqlite.database import DatabaseFile
 from tsim.store.sqlite.reader import SCRUB, SqliteReader
+from tsim.store.sqlite.readonly import ReadOnlyFile
 from tsim.store.sqlite.writing import delete, note_scrub, write
 
 BUSY_SECONDS = 30.0
@@ -19,22 +21,31 @@ BUSY_SECONDS = 30.0
 class SqliteStore(CurrentReads):
     """Threads in one SQLite file. Readers and writers do not wait for each other."""
 
-    def __init__(self, path: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self, path: str | Path, *, busy_seconds: float = BUSY_SECONDS, read_only: bool = False
+    ) -> None:
         """Opens the file, creating or migrating it if needed. Its directory must exist.
 
         Args:
             path: The file.
             busy_seconds: How long to wait for other writers, and, when scrubbing, for all readers.
+            read_only: Write nothing, neither to the file, which must exist, nor beside it.
 
         Raises:
             StoreError: The file is not a memory file, or cannot be used.
         """
-        self._file = DatabaseFile(Path(path), busy_seconds=busy_seconds)
+        kind = ReadOnlyFile if read_only else DatabaseFile
+        self._file: DatabaseFile | ReadOnlyFile = kind(Path(path), busy_seconds=busy_seconds)
 
     @property
     def location(self) -> str:
         """The path of the file."""
         return str(self._file.path)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store refuses to write."""
+        return self._file.read_only
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -137,6 +148,10 @@ class SqliteStore(CurrentReads):
     def check(self) -> list[str]:
         """Checks the file for damage; returns the problems found."""
         return self._file.check()
+
+    def backup(self, path: Path, *, overwrite: bool = False) -> None:
+        """Writes a copy of one state of the memory to a file, while others may write."""
+        place_copy(self._file.path, path, self._file.copy, overwrite=overwrite)
 
     def close(self) -> None:
         """Closes the file; snapshots that are still open stay usable until they end."""

@@ -1,0 +1,124 @@
+"""`tsim forget`: shows what would go, then removes it."""
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from tsim.cli.options import (
+    MEMORY,
+    PRESET,
+    THREAD,
+    MemoryPath,
+    Model,
+    PresetName,
+    ThreadName,
+    must_exist,
+    text_or_stdin,
+)
+from tsim.cli.shell import AsJson, failed, print_json
+from tsim.errors import InputError
+from tsim.forgetting import preview
+from tsim.memory import Memory
+from tsim.thread import Thread
+from tsim.types import ForgetPreview, Forgotten
+
+SHOWN = 20
+
+
+def forget(
+    memory: MemoryPath = MEMORY,
+    thread: ThreadName = THREAD,
+    turn: Annotated[
+        list[int] | None, typer.Option(help="Forget this turn; may be repeated.")
+    ] = None,
+    episode: Annotated[int | None, typer.Option(help="Forget this episode.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="Forget turns of this speaker; may be repeated.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Forget turns from this time on, such as 2026-05-01.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Forget turns before this time.")] = None,
+    query: Annotated[
+        str | None, typer.Option(help="Forget turns that a search finds. - reads stdin.")
+    ] = None,
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(help="With --query: leave out what is less likely than this (0 to 1)."),
+    ] = None,
+    whole_thread: Annotated[
+        bool, typer.Option("--whole-thread", help="Forget the whole thread.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask. Needed where nobody can be asked.")
+    ] = False,
+    model: Model = None,
+    preset: PresetName = PRESET,
+    as_json: AsJson = False,
+) -> None:
+    """Remove turns, an episode or a thread and erase them from the file.
+
+    If more than one turn would go, or if they were searched for, they are shown first, and nothing
+    is removed without --yes or an answer on the terminal.
+
+    Example: tsim forget --thread alice --role tool --until 2026-05-01 --yes
+    """
+    filtered = role is not None or since is not None or until is not None
+    if whole_thread and (turn or episode is not None or filtered or query is not None):
+        raise InputError("--whole-thread cannot be combined with other choices; use only one")
+    must_exist(memory)
+    with Memory.open(memory, model=model, preset=preset) as opened:
+        chosen = opened.thread(thread)
+        if whole_thread:
+            found = preview(thread, chosen)
+        else:
+            found = chosen.preview_forget(
+                None if query is None else text_or_stdin(query),
+                turns=turn or None,
+                episode=episode,
+                roles=role or None,
+                since=since,
+                until=until,
+                min_relevance=min_relevance,
+            )
+        if not yes and (len(found) > 1 or query is not None):
+            _ask(found, as_json)
+        if whole_thread:
+            opened.forget_thread(thread)
+            _report(Forgotten(turns=found.turns), thread, as_json)
+        else:
+            _report(_forgotten(chosen, found), thread, as_json)
+
+
+def _forgotten(thread: Thread, found: ForgetPreview) -> Forgotten:
+    return thread.forget(turns=found.turns) if found.turns else Forgotten(turns=())
+
+
+def _ask(found: ForgetPreview, as_json: bool) -> None:
+    """Shows what would go; returns if the user agrees."""
+    if as_json:
+        print_json({**asdict(found), "forgotten": False})
+    else:
+        for number, line in list(zip(found.turns, found.lines, strict=True))[:SHOWN]:
+            print(f"{number} {line}")
+        if len(found) > SHOWN:
+            print(f"… and {len(found) - SHOWN} more")
+    if not as_json and sys.stdin.isatty():
+        if typer.confirm(f"Forget these {len(found)} turns of {found.thread}?", err=True):
+            return
+        raise typer.Exit(1)
+    message = (
+        f"{len(found)} turns of {found.thread} would be forgotten, nothing was removed; pass --yes "
+        "to forget them"
+    )
+    raise failed(InputError(message), as_json=as_json)
+
+
+def _report(gone: Forgotten, thread: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"thread": thread, **asdict(gone)})
+        return
+    kinds = (f"{key.replace('_', ' ')}: {value}" for key, value in asdict(gone).items() if value)
+    print("forgotten;", "; ".join(kinds) if gone.turns else "no turn was found")

@@ -1,0 +1,73 @@
+"""`tsim threads | turns`: what is in a memory. No model is needed."""
+
+from contextlib import closing
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tsim.cli.options import (
+    MEMORY,
+    THREAD,
+    MemoryPath,
+    ReadOnly,
+    ThreadName,
+    open_store,
+)
+from tsim.cli.shell import AsJson, print_json
+from tsim.excerpt import excerpt
+from tsim.stored import StoredThread
+
+SHOWN = 20
+
+
+def threads(
+    memory: MemoryPath = MEMORY, read_only: ReadOnly = False, as_json: AsJson = False
+) -> None:
+    """List the threads of a memory.
+
+    Example: tsim threads --memory memory.db
+    """
+    with closing(open_store(memory, read_only)) as store, store.snapshot() as reader:
+        rows = [{"name": name, "turns": reader.count(name)} for name in reader.threads()]
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("thread", "turns")
+    for row in rows:
+        table.add_row(Text(str(row["name"])), str(row["turns"]))
+    Console().print(table)
+
+
+def turns(
+    memory: MemoryPath = MEMORY,
+    thread: ThreadName = THREAD,
+    after: Annotated[
+        int | None, typer.Option(help="Only turns with higher ids than this one.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of turns.")] = SHOWN,
+    read_only: ReadOnly = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the turns of a thread, a page at a time.
+
+    Example: tsim turns --thread alice --after 19 --limit 20
+    """
+    with closing(open_store(memory, read_only)) as store:
+        stored = StoredThread(thread, store)
+        found = stored.turns(after=after, limit=limit)
+        more = bool(found and stored.turns(after=found[-1].id, limit=1))
+    if as_json:
+        print_json([asdict(turn) for turn in found])
+        return
+    table = Table("turn", "time", "text")
+    for turn in found:
+        at = "" if turn.at is None else datetime.fromtimestamp(turn.at, UTC).isoformat(" ")[:16]
+        table.add_row(str(turn.id), at, Text(excerpt(f"{turn.role}: {turn.text}")))
+    Console().print(table)
+    if more:
+        print(f"there are more; continue with --after {found[-1].id}")

@@ -1,0 +1,81 @@
+"""Backups: a file that is complete or absent, readable by its owner alone."""
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from tsim.errors import InputError, StoreFullError
+from tsim.store.sqlite.reader import SCRUB
+
+# What SQLite keeps beside a file. It would be applied to a new file of the same name.
+LOGS = ("-wal", "-journal")
+
+
+def place_copy(source: Path, path: Path, copy: Callable[[Path], None], *, overwrite: bool) -> None:
+    """Writes a copy of a memory file to a temporary name and renames it into place.
+
+    Args:
+        source: The memory file.
+        path: The file to write.
+        copy: Writes a copy to an empty file.
+        overwrite: Whether to replace an existing file.
+
+    Raises:
+        InputError: The file exists and `overwrite` is False, is the memory itself or in use, or
+            cannot be written.
+    """
+    _require_free(source, path, overwrite=overwrite)
+    try:
+        # Only its owner may read a file that `mkstemp` makes.
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        os.close(handle)
+        part = Path(name)
+        try:
+            try:
+                copy(part)
+                _finish(part)
+            except StoreFullError as error:
+                raise StoreFullError(f"{path} cannot be written: the disk is full") from error
+            _require_free(source, path, overwrite=overwrite)
+            part.replace(path)
+            _sync(path.parent)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _require_free(source: Path, path: Path, *, overwrite: bool) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; name the file to write")
+    if path.exists() and path.samefile(source):
+        raise InputError(f"{path} is the memory itself; name another file")
+    if path.exists() and not overwrite:
+        raise InputError(
+            f"{path} exists; name another file, or pass overwrite=True (--overwrite) to replace it"
+        )
+    for suffix in LOGS:
+        log = path.with_name(path.name + suffix)
+        if log.exists():
+            raise InputError(
+                f"{log} belongs to a database that is in use or was not closed; name another file, "
+                f"or close the memory in {path} first"
+            )
+
+
+def _finish(part: Path) -> None:
+    """Removes the note that a scrub is due, which is not true of a copy, and syncs the file."""
+    with closing(sqlite3.connect(part, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM setting WHERE name = ?", (SCRUB,))
+    _sync(part)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

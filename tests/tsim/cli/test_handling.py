@@ -1,0 +1,219 @@
+"""Handling a memory from the shell."""
+
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tsim import Memory
+
+LINES = "\n".join(
+    json.dumps(
+        {
+            "role": ("user", "model", "tool")[n % 3],
+            "text": f"the budget rule {n}",
+            "at": 1_777_593_600 + n * 86_400,
+        }
+    )
+    for n in range(24)
+)
+
+
+@pytest.fixture
+def filled(inside):
+    assert inside("add", "--thread", "alice", stdin=LINES).returncode == 0
+    return inside
+
+
+def ids(inside, thread: str = "alice") -> list[int]:
+    listed = inside("turns", "--thread", thread, "--limit", "1000", "--json")
+    return [turn["id"] for turn in json.loads(listed.stdout)]
+
+
+def test_one_turn_is_added_in_one_line(inside):
+    assert inside("add", "--text", "one gpu", "--role", "system").returncode == 0
+    assert inside("add", "--text", "-", stdin="from stdin\n").returncode == 0
+    turns = json.loads(inside("turns", "--json").stdout)
+    assert [(turn["role"], turn["text"]) for turn in turns] == [
+        ("system", "one gpu"),
+        ("user", "from stdin"),
+    ]
+    for wrong, message in (
+        (("add", "chat.jsonl", "--text", "x"), "--text cannot be combined with chat.jsonl"),
+        (("add", "--role", "user"), "--role is the speaker of --text"),
+        (("add", "--text", " "), "a user turn is empty"),
+        (("add", "--text", "x", "--role", ""), "role '' is invalid"),
+    ):
+        ran = inside(*wrong)
+        assert ran.returncode == 1
+        assert message in " ".join(ran.stderr.split())
+    assert len(ids(inside, "default")) == 2
+
+
+def test_threads_and_turns_are_listed_without_a_model(filled, tmp_path):
+    filled("add", "--thread", "[bob]", "--text", "one gpu")
+    listed = json.loads(filled("threads", "--json").stdout)
+    assert listed == [{"name": "[bob]", "turns": 1}, {"name": "alice", "turns": 24}]
+    assert "[bob]" in filled("threads").stdout
+    page = filled("turns", "--thread", "alice", "--limit", "5").stdout
+    assert "user: the budget rule 0" in page
+    assert "2026-05-01 00:00" in page
+    assert "continue with --after 4" in page
+    last = filled("turns", "--thread", "alice", "--after", "21").stdout
+    assert "tool: the budget rule 23" in last
+    assert "--after" not in last
+    assert filled("turns", "--thread", "alice", "--limit", "0").returncode == 1
+    # Whatever model wrote the file, and even if it is not here.
+    command = [str(Path(sys.executable).with_name("tsim")), "threads", "--json"]
+    env = {**os.environ, "TSIM_MODEL": "all-MiniLM-L6-v2", "TSIM_CACHE": str(tmp_path / "empty")}
+    ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True)
+    assert json.loads(ran.stdout) == listed
+
+
+MISSING = [
+    ("search", "x", "--thread", "alcie"),
+    ("search", "x", "--thread", "alice", "--thread", "alcie"),
+    ("context", "x", "--thread", "alcie"),
+    ("episodes", "--thread", "alcie"),
+    ("turns", "--thread", "alcie"),
+    ("forget", "--thread", "alcie", "--turn", "1"),
+    ("forget", "--thread", "alcie", "--whole-thread", "--yes"),
+    ("export", "out.jsonl", "--thread", "alcie"),
+]
+
+
+def test_a_thread_that_does_not_exist_is_an_error(filled, tmp_path):
+    for command in MISSING:
+        ran = filled(*command, "--json")
+        assert ran.returncode == 1, command
+        error = json.loads(ran.stdout)["error"]
+        assert error["kind"] == "thread_missing"
+        assert "no thread 'alcie' in memory.db" in error["message"]
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_forgetting_more_than_one_turn_needs_a_yes(filled):
+    many = ("forget", "--thread", "alice", "--role", "tool", "--until", "2026-05-10")
+    refused = filled(*many)
+    assert refused.returncode == 1
+    assert refused.stdout.splitlines()[0] == "2 tool: the budget rule 2"
+    assert "3 turns of alice would be forgotten" in " ".join(refused.stderr.split())
+    as_json = filled(*many, "--json")
+    assert as_json.returncode == 1
+    shown = json.loads(as_json.stdout)
+    assert (shown["turns"], shown["forgotten"]) == ([2, 5, 8], False)
+    assert len(ids(filled)) == 24
+    gone = json.loads(filled(*many, "--yes", "--json").stdout)
+    assert (gone["thread"], gone["turns"], gone["scrubbed"]) == ("alice", [2, 5, 8], True)
+    assert len(ids(filled)) == 21
+    again = filled(*many, "--yes")
+    assert (again.returncode, again.stdout) == (0, "forgotten; no turn was found\n")
+    assert filled("forget", "--thread", "alice", "--turn", "0").returncode == 0  # one needs none
+    two = ("--turn", "1", "--turn", "3")
+    assert filled("forget", "--thread", "alice", *two).returncode == 1
+    assert filled("forget", "--thread", "alice", *two, "-y").returncode == 0
+    assert ids(filled)[:3] == [4, 6, 7]
+    whole = ("forget", "--thread", "alice", "--whole-thread")
+    assert filled(*whole).returncode == 1
+    assert len(ids(filled)) == 18
+    assert filled(*whole, "--turn", "4", "--yes").returncode == 1
+    assert filled(*whole, "--yes").returncode == 0
+    assert json.loads(filled("threads", "--json").stdout) == []
+
+
+def test_what_a_query_finds_is_never_forgotten_without_a_yes(filled):
+    query = ("forget", "--thread", "alice", "--query", "budget rule 3", "--min-relevance", "0")
+    refused = filled(*query, "--json")
+    assert refused.returncode == 1
+    shown = json.loads(refused.stdout)["turns"]
+    assert shown
+    assert len(ids(filled)) == 24
+    assert json.loads(filled(*query, "--yes", "--json").stdout)["turns"] == shown
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y\n", 22), ("n\n", 24)])
+def test_on_a_terminal_one_is_asked(filled, tiny, tmp_path, answer, left):
+    ours, theirs = pty.openpty()
+    command = [str(Path(sys.executable).with_name("tsim"))]
+    command += ["forget", "--thread", "alice", "--turn", "1", "--turn", "3"]
+    env = {**os.environ, "TSIM_CACHE": str(tmp_path / "cache"), "TSIM_MODEL": str(tiny)}
+    os.write(ours, answer.encode())
+    ran = subprocess.run(
+        command, stdin=theirs, capture_output=True, cwd=tmp_path, env=env, check=False
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert b"1 model: the budget rule 1" in ran.stdout
+    assert b"Forget these 2 turns of alice?" in ran.stderr
+    assert ran.returncode == (0 if left == 22 else 1)
+    assert len(ids(filled)) == left
+
+
+def test_streams_stand_for_files(filled, tmp_path):
+    assert filled("export", "file.jsonl").returncode == 0
+    streamed = filled("export", "-")
+    assert streamed.stdout == (tmp_path / "file.jsonl").read_text()
+    assert "wrote 24 turns" in streamed.stderr
+    assert filled("import", "-", "--memory", "copy.db", stdin=streamed.stdout).returncode == 0
+    again = filled("export", "-", "--memory", "copy.db", "--thread", "alice")
+    assert again.stdout == streamed.stdout
+    cut = filled("import", "-", "--memory", "other.db", stdin=streamed.stdout[:-200])
+    assert cut.returncode == 1
+    assert "line 28" in cut.stderr
+    asked = ("--thread", "alice", "--min-relevance", "0", "--json")
+    as_argument = filled("search", "budget rule", *asked).stdout
+    assert filled("search", "-", *asked, stdin="budget rule\n").stdout == as_argument
+    refused = filled("backup", "-")
+    assert refused.returncode == 1
+    assert "cannot be written to stdout" in " ".join(refused.stderr.split())
+
+
+def test_several_threads_are_searched_when_they_are_named(filled):
+    filled("add", "--thread", "bob", stdin=LINES)
+    both = ("--thread", "alice", "--thread", "bob", "--min-relevance", "0")
+    hits = json.loads(filled("search", "budget rule", *both, "--json").stdout)
+    assert {hit["thread"] for hit in hits} == {"alice", "bob"}
+    text = filled("context", "budget rule", *both).stdout
+    assert "[alice " in text
+    assert "[bob " in text
+    one = filled("context", "budget rule", "--thread", "bob", "--min-relevance", "0").stdout
+    assert "[bob " not in one
+    assert "bob" in filled("search", "budget rule", *both).stdout
+
+
+def test_a_backup_is_made_and_a_protected_file_is_read(filled, tmp_path, tiny_embedder):
+    made = json.loads(filled("backup", "copy.db", "--json").stdout)
+    assert made["bytes"] == (tmp_path / "copy.db").stat().st_size
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+    refused = filled("backup", "copy.db")
+    assert refused.returncode == 1
+    assert "--overwrite" in refused.stderr
+    assert filled("backup", "copy.db", "--overwrite").returncode == 0
+    before = sorted(tmp_path.iterdir())
+    (tmp_path / "copy.db").chmod(0o400)
+    protected = ("--memory", "copy.db", "--read-only")
+    for command in (
+        ("threads",),
+        ("turns", "--thread", "alice"),
+        ("search", "budget", "--thread", "alice"),
+        ("context", "budget", "--thread", "alice"),
+        ("episodes", "--thread", "alice"),
+        ("export", "-"),
+        ("doctor",),
+    ):
+        assert filled(*command, *protected).returncode == 0, command
+    assert sorted(tmp_path.iterdir()) == before
+    with Memory.open(tmp_path / "copy.db", model=tiny_embedder, read_only=True) as copy:
+        assert len(copy.thread("alice")) == 24
+
+
+def test_the_list_of_episodes_shows_turns_as_headings_do(inside):
+    inside("add", "--text", "one gpu")
+    listed = inside("episodes").stdout
+    assert "0-0" not in listed
+    assert "[0]" in inside("context", "gpu", "--min-relevance", "0").stdout
