@@ -3,8 +3,8 @@
     python bench/languages.py
     python bench/languages.py --model multilingual-e5-small-q4 --mixed --json
 
-Each system gets the same number of tokens: 1.3 for every word, where the words of scripts without
-spaces are estimated (`tsim.words.count`).
+Each system gets the same number of tokens, by the estimate that the engine uses (`tsim.tokens`).
+Headings count for the engine; the other systems have none.
 """
 
 import argparse
@@ -19,7 +19,6 @@ from scaleqa.packages import Package, Question
 from tsim import Memory, NewTurn
 from tsim.embed import Embedder, open_embedder
 from tsim.toolkit import DenseIndex, Postings, Vector, best, tokens
-from tsim.words import count
 
 BUDGETS = (150, 500)
 # How a question finds turns: the ids that fit into a budget.
@@ -35,10 +34,10 @@ def finders(package: Package, embedder: Embedder, memory: Memory) -> dict[str, F
     rows.extend(embedder.embed([turn.text for turn in package.stream]))
     for turn in package.stream:
         postings.append(turn.text)
-    lengths = [count(f"{turn.role}: {turn.text}") for turn in package.stream]
+    lengths = [tokens.estimate(f"{turn.role}: {turn.text}\n") for turn in package.stream]
 
     def packed(scores: Vector, budget: int) -> Iterable[int]:
-        left = tokens.words_within(budget)
+        left = budget
         for place in best(scores, len(scores)):
             if scores[place] > 0 and lengths[place] <= left:
                 left -= lengths[place]

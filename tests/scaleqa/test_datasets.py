@@ -251,7 +251,7 @@ def test_options_of_our_own_do_not_apply_to_another_data_set(tmp_path):
 
 
 def test_our_own_records_are_one_data_set_among_others():
-    assert dataset_names() == ["locomo", "longmemeval", "realtalk", "scaleqa"]
+    assert dataset_names() == ["languages", "locomo", "longmemeval", "realtalk", "scaleqa"]
     (package,) = open_threads("scaleqa:target=0,subset=8,split=s1")
     assert len(package.questions) == 8
     assert {question.split for question in package.questions} == {"s1"}
@@ -264,7 +264,7 @@ def test_our_own_records_are_one_data_set_among_others():
         (
             "nowhere",
             r"neither a directory of packages nor a data set "
-            r"\(locomo, longmemeval, realtalk, scaleqa\)",
+            r"\(languages, locomo, longmemeval, realtalk, scaleqa\)",
         ),
         ("longmemevil:file=x", r"no data set 'longmemevil'; did you mean longmemeval\?"),
         ("scaleqa:subset=none", "option subset=none of scaleqa should be"),

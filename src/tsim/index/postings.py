@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tsim.index.windows import summed
 from tsim.vectors import Vector
-from tsim.words import DENSE, terms
+from tsim.words import DENSE, extent, terms
 
 # Number of runs up to which summing over the whole thread is faster than sorting the runs that
 # contain a term.
@@ -35,6 +35,7 @@ class Postings:
         self._documents: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
         self._lengths: array[int] = array("I")
+        self._words = 0.0
         self._listed = 0, ""
         self._total = 0
 
@@ -49,6 +50,7 @@ class Postings:
             if term not in self._documents:
                 self._documents[term] = array("I")
                 self._counts[term] = array("I")
+                self._words += extent([term])
             self._documents[term].append(number)
             self._counts[term].append(count)
         length = counted.total()
@@ -61,8 +63,8 @@ class Postings:
 
     @property
     def vocabulary(self) -> int:
-        """The number of different terms."""
-        return len(self._documents)
+        """The number of different words."""
+        return round(self._words)
 
     def related(self, term: str) -> list[str]:
         """Returns terms of the index that a term is a part of or that are a part of it.

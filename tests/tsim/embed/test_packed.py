@@ -147,9 +147,7 @@ def test_e5_agrees_with_the_runtime_its_file_was_made_for(e5):
 
 def test_what_is_removed_from_e5_comes_from_the_sentences(e5):
     held, found = common.load("multilingual-e5-small"), common.measure(whole(e5))
-    np.testing.assert_allclose(found[0], held[0], atol=1e-4)
-    same = np.abs(np.vecdot(found[1:], held[1:]))  # directions have no sign
-    np.testing.assert_allclose(same, 1, atol=1e-3)
+    np.testing.assert_allclose(found, held, atol=1e-4)
 
 
 def test_e5_tells_texts_apart_in_any_language(e5):
@@ -157,7 +155,8 @@ def test_e5_tells_texts_apart_in_any_language(e5):
     vectors = e5.embed(TEXTS)
     others = (vectors @ vectors.T)[~np.eye(len(TEXTS), dtype=bool)]
     assert abs(others.mean()) < 0.2
-    assert e5.embed_query("Where does my sister live?") @ vectors[1] > 0.3
+    near = vectors @ e5.embed_query("Where does my sister live?")
+    assert {*near.argsort()[-4:]} >= {1, 5, 6}
 
 
 def test_e5_gives_the_same_bytes_alone_or_in_any_batch(e5):

@@ -1,56 +1,39 @@
-"""What all vectors of a model have in common, and what those of a language do.
+"""What all vectors of a model have in common.
 
-The vectors of some encoders are close to each other whatever the texts say (cosines of 0.7 to 1),
-and closer still in the same language. What is said is a small difference, which weights that were
-fitted for another model do not see. So the mean vector and a few directions in which languages
-differ are removed. Both come from the same eight sentences in 17 languages (`sentences.txt`).
+The vectors of some encoders are close to each other whatever the texts say (cosines of 0.7 to 1).
+What is said is a small difference, which weights that were fitted for another model do not see. So
+the mean vector is removed. It comes from the same eight sentences in 17 languages.
 """
 
-from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
 import numpy as np
 
 from tsim.embed.protocol import Embedder
-from tsim.vectors import Vectors, unit
-
-# Directions that are removed: more gained nothing.
-DIRECTIONS = 8
+from tsim.vectors import Vector, Vectors, unit
 
 
 @cache
-def load(name: str) -> Vectors:
-    """Returns what is removed for a model: the mean vector, then the directions."""
+def load(name: str) -> Vector:
+    """Returns the mean vector of a model."""
     with (resources.files("tsim.embed.common") / f"{name}.npy").open("rb") as file:
-        rows: Vectors = np.load(file, allow_pickle=False)
-    return rows
+        mean: Vector = np.load(file, allow_pickle=False)
+    return mean
 
 
-def remove(vectors: Vectors, common: Vectors) -> Vectors:
-    """Removes the mean and the directions from vectors, row by row, and scales the rest to 1."""
-    rest = vectors - common[0]
-    for direction in common[1:]:
-        rest -= np.vecdot(rest, direction)[:, None] * direction
-    return unit(rest)
+def remove(vectors: Vectors, mean: Vector) -> Vectors:
+    """Removes the mean vector and scales the rest to length 1."""
+    return unit(vectors - mean)
 
 
-def measure(embedder: Embedder) -> Vectors:
-    """Computes what is removed, for a model whose vectors are still whole."""
-    means = np.stack([_mean(embedder, language) for language in sentences().values()])
-    centre = means.mean(axis=0)
-    _, _, directions = np.linalg.svd(means - centre, full_matrices=False)
-    return np.vstack([centre, directions[:DIRECTIONS]]).astype(np.float32)
+def measure(embedder: Embedder) -> Vector:
+    """Computes the mean vector of a model whose vectors are still whole.
 
-
-def sentences() -> dict[str, list[str]]:
-    """Returns the sentences by language."""
-    text = (resources.files("tsim.embed.common") / "sentences.txt").read_text("utf-8")
-    blocks = [block.splitlines() for block in text.strip().split("\n\n")]
-    return {block[0]: block[1:] for block in blocks}
-
-
-def _mean(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    asked = np.stack([embedder.embed_query(text) for text in texts])
-    mean: Vectors = np.concatenate([embedder.embed(texts), asked]).mean(axis=0)
+    Every sentence is embedded as a text and as a query.
+    """
+    texts = (resources.files("tsim.embed.common") / "sentences.txt").read_text("utf-8").split("\n")
+    said = [text for text in texts if text]
+    asked = np.stack([embedder.embed_query(text) for text in said])
+    mean: Vector = np.concatenate([embedder.embed(said), asked]).mean(axis=0)
     return mean
