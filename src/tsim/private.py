@@ -16,13 +16,18 @@ DIRECTORY = 0o700
 _creating = threading.Lock()
 
 
-def create(path: Path) -> Path:
-    """Creates an empty file with mode 600, if it is missing, and the directories it is in.
+def create(path: Path, *, parents: bool = True) -> Path:
+    """Creates an empty file with mode 600, if it is missing.
+
+    Args:
+        path: The file.
+        parents: Whether to create the directories it is in, too.
 
     Returns:
         The path, to be opened for writing.
     """
-    make_directory(path.parent)
+    if parents:
+        make_directory(path.parent)
     # SQLite's locks on a file end when any descriptor of it is closed in the same process: nobody
     # may go on to open the file while it is still open here.
     with _creating, suppress(FileExistsError):

@@ -135,7 +135,7 @@ def export(store: Store, target: Path | BinaryIO, threads: Sequence[str] | None 
     part = target.with_name(target.name + ".part")
     try:
         try:
-            with private.create(part).open("wb") as out:
+            with private.create(part, parents=False).open("wb") as out:
                 turns = _write(store, out, threads)
             part.replace(target)
         finally:

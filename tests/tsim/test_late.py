@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.feed import WIDTH, Feed, embed, relaxed, streams
 from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import excerpt, render
+from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
 from tsim.engine.protocol import Query
 from tsim.errors import InputError

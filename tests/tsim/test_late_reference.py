@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.support import late_reference as slow
 from tests.support.feed import Feed, embed, relaxed, streams
 from tsim import LATE, tokens
+from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
 from tsim.engine.late.scoring import observe, score, value
 from tsim.engine.protocol import Query
