@@ -14,7 +14,6 @@ from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import excerpt, render
 from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
-from tsim.engine.protocol import Query
 from tsim.errors import InputError
 from tsim.index import DenseIndex, Postings, WindowIndex, terms
 from tsim.presets import Preset

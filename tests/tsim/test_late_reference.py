@@ -13,7 +13,6 @@ from tsim import LATE, tokens
 from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
 from tsim.engine.late.scoring import observe, score, value
-from tsim.engine.protocol import Query
 from tsim.fitted import GROUPS
 from tsim.presets import Preset
 from tsim.rank import information, term_weights
