@@ -16,7 +16,7 @@ from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.filter import Narrowing, make_filter
-from tsim.forgetting import preview, select, selection
+from tsim.forgetting import Selection, preview, select, selection
 from tsim.incoming import TurnLike, accept, assign, missing, require_same
 from tsim.index import distinct
 from tsim.presets import AnyPreset
@@ -433,7 +433,7 @@ class Thread(StoredThread):
                 until=until,
                 meta=meta,
             )
-            wanted = selection(turns=[turn.id for hit in hits for turn in hit.turns])
+            wanted = Selection(turns=tuple(turn.id for hit in hits for turn in hit.turns))
         else:
             raise InputError("a query cannot be combined with turns or episode; pass one of them")
         with self._store.snapshot() as reader:

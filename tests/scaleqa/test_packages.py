@@ -64,7 +64,8 @@ def test_every_record_is_in_one_batch_whole_in_order_and_within_capacity(records
 
 def test_nothing_in_the_thread_tells_where_dialogues_begin():
     (package,) = build(RECORDS[:5], NOISE, settings_of(3000))
-    assert {tuple(turn.__slots__) for turn in package.stream} == {("id", "role", "text")}
+    assert {tuple(turn.__slots__) for turn in package.stream} == {("id", "role", "text", "at")}
+    assert {turn.at for turn in package.stream} == {None}
     assert {turn.role for turn in package.stream} == {"user", "model"}
 
 

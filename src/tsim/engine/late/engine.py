@@ -39,7 +39,7 @@ CHUNK = 512
 # The probability above which a turn is more likely than all others together.
 PROBABLY = 0.5
 # When a search returns nothing by default: see `LateEngine._silent`.
-HARDLY_COVERED, MANY_WORDS, DOUBT = 0.05, 1000, 0.06
+HARDLY_COVERED, MANY_WORDS, DOUBT = 0.05, 1000, 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
