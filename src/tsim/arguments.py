@@ -43,8 +43,13 @@ def listed(name: str, values: object) -> list[str]:
         InputError: There is none, or a single text was given in place of several.
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"{name}={values!r:.80} is not a list; pass a list of names")
-    found = list(dict.fromkeys(values))
+        raise InputError(f"{name}={values!r:.80} is not a list of names; pass {name}=['…']")
+    found = list(values)
+    if not all(isinstance(value, str) for value in found):
+        raise InputError(
+            f"{name}={found!r:.80} is not a list of names; expected text, found other values"
+        )
+    found = list(dict.fromkeys(found))
     if not found:
         raise InputError(f"{name} is empty; name at least one")
     return found

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
+from tsim.arguments import listed
 from tsim.errors import InputError
 from tsim.times import Time, seconds
 from tsim.types import Meta, Turn
@@ -115,8 +116,4 @@ def _meta(meta: Meta | None) -> Notes | None:
 def _roles(roles: Sequence[str] | None) -> frozenset[str] | None:
     if roles is None:
         return None
-    if isinstance(roles, str) or not all(isinstance(role, str) for role in roles):
-        raise InputError(f"roles={roles!r:.80} is not a list of names; pass roles=['user']")
-    if not roles:
-        raise InputError("roles is empty; name at least one speaker, or omit it")
-    return frozenset(roles)
+    return frozenset(listed("roles", roles))

@@ -207,7 +207,8 @@ class Memory:
                 likely each holds what was asked. Defaults to the preset's budget, if it has one.
             min_relevance: As for `Thread.search`.
             tokens: As for `Thread.search`.
-            only: `since`, `until`, `roles`, `meta` and `now`, as for `Thread.search`.
+            only: `since`, `until`, `roles`, `meta` and `now`, as for `Thread.search`. Without
+                `now`, "yesterday" is relative to the latest turn of each thread.
 
         Raises:
             InputError: The query is empty, no thread is named, or a value is out of range.

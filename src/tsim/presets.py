@@ -162,7 +162,11 @@ UNFITTED_LATE = LateSettings(
 # The embedding models that the package has fitted weights for, by identity.
 FITTED: Mapping[str, str] = {spec.identity: spec.name for spec in KNOWN_MODELS if ships(spec.name)}
 LATE: Preset[LateSettings] = Preset(
-    name="late", settings=apply(UNFITTED_LATE, load("all-MiniLM-L6-v2"))
+    name="late",
+    settings=apply(UNFITTED_LATE, load("all-MiniLM-L6-v2")),
+    # With other weights for searches, and boundaries that differ in the fifth digit: what these
+    # stored is used as it is. The second is for models without weights of their own.
+    former=("late/52cf1a81b639", "late/e9df40c5bc26"),
 )
 DEFAULT: AnyPreset = LATE
 PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}

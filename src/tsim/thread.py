@@ -237,6 +237,7 @@ class Thread(StoredThread):
             asked: The query.
             named: Whether the headings of the hits will name the thread.
         """
+        asked = replace(asked, thread=self.name if named else "")
         with self._asking() as (engine, reader):
             found = engine.search(asked, self._host(reader))
             ids = [turn for one in found for turn in one.turns]

@@ -46,7 +46,12 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         summarises: Whether closed episodes must have a summary.
     """
     problems = [f"{store.location}: {problem}" for problem in store.check()]
-    if store.scrub_due() and not store.scrub():
+    if store.read_only and store.scrub_due():
+        problems.append(
+            f"{store.location}: forgotten content may still be recoverable; verify the memory "
+            "where it may be written to erase it"
+        )
+    elif store.scrub_due() and not store.scrub():
         problems.append(
             f"{store.location}: forgotten content may still be recoverable, because others are "
             "using the memory; verify again when they are done"

@@ -90,7 +90,7 @@ def test_threads_must_be_named_and_exist(memory):
         ("a", "threads='a' is not a list"),
         (None, "threads=None is not a list"),
         ([""], "a thread name must have"),
-        ([3], "expected text, found int"),
+        ([3], "is not a list of names"),
     ):
         for search in (memory.search, memory.context):
             with pytest.raises(InputError, match=message):

@@ -127,9 +127,10 @@ def test_dates_are_paid_for(memory):
 
 
 @pytest.mark.parametrize("name", ["thai", "chinese", "python", "english letter"])
-def test_a_turn_that_is_too_long_is_cut_around_what_was_asked(memory, name):
+def test_a_turn_that_is_too_long_is_cut_around_what_was_asked(tmp_path, minilm, preset, name):
     filler = corpus.texts()[name]
     text = f"{filler}\n" * 20 + "The Zanzibar penalty is 4711.\n" + f"{filler}\n" * 20
+    memory = Memory.open(tmp_path / "m.db", model=minilm, preset=preset)
     thread = memory.thread("a")
     thread.add("user", text)
     (hit,) = thread.search("What is the Zanzibar penalty?", budget=150, min_relevance=0)
@@ -140,6 +141,7 @@ def test_a_turn_that_is_too_long_is_cut_around_what_was_asked(memory, name):
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert 75 <= estimate(thread.write([hit])) <= 150
+    memory.close()
 
 
 def test_line_breaks_and_indentation_survive_a_cut(memory):
@@ -181,3 +183,17 @@ def test_a_counter_is_checked_when_a_memory_is_opened(tmp_path):
     with Memory.open(tmp_path / "m.db", model=Bytes(), tokens=len) as memory:
         memory.thread("a").add("user", "word " * 50)
         assert len(memory.thread("a").context("word", budget=90)) <= 90
+
+
+def test_a_tokenizer_that_counts_an_empty_text_leaves_nothing(memory):
+    for name in "abc":
+        memory.thread(name).add("user", f"The locker code is 18-34-07 {name}")
+
+    def count(text):
+        return 4 + len(text.split())
+
+    for budget in range(1, 40):
+        text = memory.thread("a").context("locker code", budget=budget, tokens=count)
+        assert not text or count(text) <= budget
+        several = memory.context("locker code", threads=[*"abc"], budget=budget, tokens=count)
+        assert not several or count(several) <= budget

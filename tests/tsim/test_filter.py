@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.streams import PRESETS, stream
 from tsim import LATE, LONGMEMEVAL, OFFICIAL, Memory, NewTurn
+from tsim.engine import Query
+from tsim.engine.late.scoring import masses, score
 from tsim.errors import InputError
 from tsim.filter import Filter, make_filter
 from tsim.times import before, seconds
@@ -157,7 +159,7 @@ def test_times_are_read_in_every_form():
         ({"since": [1]}, "is not a time"),
         ({"since": datetime(2024, 5, 3)}, "has no time zone; add one"),  # noqa: DTZ001
         ({"since": 5, "until": 5}, "since=5 is not before until=5"),
-        ({"roles": "user"}, r"roles='user' is not a list of names; pass roles=\['user'\]"),
+        ({"roles": "user"}, "roles='user' is not a list of names; pass roles="),
         ({"roles": [1]}, "is not a list of names"),
         ({"roles": []}, "roles is empty"),
     ],
@@ -205,3 +207,14 @@ def test_only_turns_with_the_given_meta_are_returned(tmp_path, tiny_embedder, pr
 def test_meta_that_no_turn_can_have_is_refused(threads, meta):
     with pytest.raises(InputError, match="meta"):
         threads["late"].search("letter", meta=meta)
+
+
+@pytest.mark.parametrize("roles", [None, ["user"], ["model", "tool"]])
+def test_what_runs_hold_is_in_the_turns_that_pass(threads, roles):
+    thread = threads["late"]
+    thread.search("the budget rule")
+    engine, host = thread._engine, thread._host(thread._store)
+    _, seen = engine.observe(Query(text="the budget rule", only=make_filter(roles=roles)), host)
+    scores = score(engine.settings.fitted, seen)
+    held = masses(scores, [[place] for place, passed in enumerate(seen.eligible) if passed])
+    assert sum(held) == pytest.approx(1)

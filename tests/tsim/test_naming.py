@@ -6,7 +6,7 @@ from tsim import Memory
 from tsim.index.speakers import Speakers
 from tsim.rank import name
 
-NAMES = {"nadia": 0, "tom": 1}
+NAMES = {"nadia": 0, "tom": 1, "will": 2, "may": 2}
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,10 @@ NAMES = {"nadia": 0, "tom": 1}
         ("Where is Tomsk?", "Where is Tomsk?", None),
         ("Nadia", "Nadia", 0),
         ("Where do I work?", "Where do I work?", None),
+        ("When will the train leave?", "When will the train leave?", None),
+        ("Will the train leave?", "Will the train leave?", None),
+        ("Where does Will live?", "Where does I live?", 2),
+        ("Is it open in May?", "Is it open in May?", None),
     ],
 )
 def test_names_of_speakers_become_the_first_person(question, text, speaker):
@@ -63,6 +67,15 @@ def test_roles_that_are_names_name_their_speakers():
 def test_a_first_name_that_two_speakers_share_names_neither():
     talk = spoken(("Nadia Keller", "Hi."), ("Nadia Ruiz", "Hi."))
     assert dict(talk.names()) == {"nadia keller": 0, "nadia ruiz": 1}
+
+
+@pytest.mark.parametrize("roles", [("Q", "A"), ("Me", "You"), ("The", "It")])
+def test_words_that_every_question_has_are_no_names(roles):
+    assert not spoken(*((role, "Hi.") for role in roles)).names()
+
+
+def test_an_article_in_a_role_is_no_name():
+    assert dict(spoken(("The Boss", "Hi."), ("Tom", "Hi.")).names()) == {"the boss": 0, "tom": 1}
 
 
 def test_a_single_speaker_has_no_name():

@@ -408,3 +408,16 @@ def test_line_breaks_and_indentation_are_kept():
     assert excerpt(turn) == "…\n    if x:\n        return 1\n\n    return 2\n…"
     turn = Turn(id=0, role="user", text=CODE, shown=((0, start), (end, len(CODE))))
     assert excerpt(turn) == "def first(x):\n…\n" + CODE[end:].rstrip()
+
+
+def test_a_line_of_a_log_is_found_by_its_rare_word(tmp_path, minilm):
+    log = [
+        f"10:{n % 60:02} INFO worker-{n % 5} finished job {n} in {n % 83} ms" for n in range(900)
+    ]
+    log[600] = "10:00 ERROR worker-3 OutOfMemory while resizing kittens.tiff"
+    with Memory.open(tmp_path / "m.db", model=minilm) as memory:
+        thread = memory.thread("a")
+        thread.add_many([("user", f"The bus number {n} was late again.") for n in range(60)])
+        thread.add("user", "\n".join(log))
+        for query in ("OutOfMemory", "Which worker had the OutOfMemory error?"):
+            assert "OutOfMemory while" in thread.context(query, budget=200)

@@ -74,7 +74,9 @@ def _centre(text: str, within: Sequence[tuple[int, int]], terms: Sequence[str]) 
             low += 1
         if weight > best + 1e-9:
             best, centre = weight, (found[low][0] + found[high][0]) // 2
-    return centre
+    # Between two parts nothing is shown: the centre is the nearest place in one of them.
+    inside = (max(first, min(centre, last - 1)) for first, last in within)
+    return min(inside, key=lambda place: abs(place - centre))
 
 
 def _snapped(text: str, at: int) -> int:

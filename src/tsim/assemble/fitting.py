@@ -57,7 +57,7 @@ def fit(
             chosen.append(hit)
             left -= price
     # Tokens do not quite add up where lines meet.
-    while not fits(chosen):
+    while chosen and not fits(chosen):
         chosen.pop()
     return chosen
 

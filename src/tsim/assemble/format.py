@@ -67,14 +67,16 @@ def heading(turns: Sequence[Turn], *, clock: bool, thread: str = "") -> str:
     return f"[{where} · {begun}{ended}]"
 
 
-def heading_bound(last: int, *, dated: bool) -> str:
+def heading_bound(last: int, *, dated: bool, thread: str = "") -> str:
     """Returns a heading, with what separates spans, that is about as long as any of a thread.
 
     Args:
         last: The highest id of the thread.
         dated: Whether the times of its turns are known.
+        thread: The name of the thread, if headings have it.
     """
-    return f"[{last}-{last}{' · 2024-05-03 14:05' if dated else ''}]\n\n"
+    named = f"{thread} " if thread else ""
+    return f"[{named}{last}-{last}{' · 2024-05-03 14:05' if dated else ''}]\n\n"
 
 
 def line(turn: Turn) -> str:

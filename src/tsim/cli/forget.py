@@ -12,9 +12,14 @@ from tsim.cli.options import (
     THREAD,
     MemoryPath,
     Model,
+    Noted,
     PresetName,
+    Roles,
+    Since,
     ThreadName,
+    Until,
     must_exist,
+    narrowed,
     text_or_stdin,
 )
 from tsim.cli.shell import AsJson, failed, print_json
@@ -34,13 +39,10 @@ def forget(
         list[int] | None, typer.Option(help="Forget this turn; may be repeated.")
     ] = None,
     episode: Annotated[int | None, typer.Option(help="Forget this episode.")] = None,
-    role: Annotated[
-        list[str] | None, typer.Option(help="Forget turns of this speaker; may be repeated.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(help="Forget turns from this time on, such as 2026-05-01.")
-    ] = None,
-    until: Annotated[str | None, typer.Option(help="Forget turns before this time.")] = None,
+    roles: Roles = None,
+    since: Since = None,
+    until: Until = None,
+    meta: Noted = None,
     query: Annotated[
         str | None, typer.Option(help="Forget turns that a search finds. - reads stdin.")
     ] = None,
@@ -61,13 +63,20 @@ def forget(
     """Remove turns, an episode or a thread and erase them from the file.
 
     If more than one turn would go, or if they were searched for, they are shown first, and nothing
-    is removed without --yes or an answer on the terminal.
+    is removed without --yes or an answer on the terminal. What was searched for is never removed
+    without an answer.
 
     Example: tsim forget --thread alice --role tool --until 2026-05-01 --yes
     """
-    filtered = role is not None or since is not None or until is not None
-    if whole_thread and (turn or episode is not None or filtered or query is not None):
+    given = narrowed(since, until, roles, meta, None)
+    only = {name: value for name, value in given.items() if value is not None}
+    if whole_thread and (turn or episode is not None or only or query is not None):
         raise InputError("--whole-thread cannot be combined with other choices; use only one")
+    if query is not None and yes:
+        raise InputError(
+            "--query cannot be combined with --yes: a search is never certain; run it without, "
+            "then pass the turns that should go with --turn"
+        )
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
         chosen = opened.thread(thread)
@@ -78,9 +87,7 @@ def forget(
                 None if query is None else text_or_stdin(query),
                 turns=turn or None,
                 episode=episode,
-                roles=role or None,
-                since=since,
-                until=until,
+                **only,
                 min_relevance=min_relevance,
             )
         if not yes and (len(found) > 1 or query is not None):

@@ -66,8 +66,15 @@ def turns(
         return
     table = Table("turn", "time", "text")
     for turn in found:
-        at = "" if turn.at is None else datetime.fromtimestamp(turn.at, UTC).isoformat(" ")[:16]
-        table.add_row(str(turn.id), at, Text(excerpt(f"{turn.role}: {turn.text}")))
+        table.add_row(str(turn.id), _time(turn.at), Text(excerpt(f"{turn.role}: {turn.text}")))
     Console().print(table)
     if more:
         print(f"there are more; continue with --after {found[-1].id}")
+
+
+def _time(at: float | None) -> str:
+    """Returns a time as text; one that no calendar has as its number of seconds."""
+    try:
+        return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(" ")[:16]
+    except (OverflowError, OSError, ValueError):
+        return f"{at:g} s"

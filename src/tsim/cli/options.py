@@ -83,7 +83,7 @@ def _note(text: str) -> tuple[str, Any]:
 
 ReadOnly = Annotated[
     bool,
-    typer.Option("--read-only", help="Write nothing, neither to the memory file nor beside it."),
+    typer.Option("--read-only", help="Write nothing to the memory file."),
 ]
 # What stands for stdin or stdout where a file or a text is expected.
 STREAM = "-"

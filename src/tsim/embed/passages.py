@@ -14,6 +14,8 @@ Starts: TypeAlias = tuple[int, ...]
 
 def find_passages(embedder: Embedder, texts: Sequence[str]) -> list[Starts]:
     """Divides the texts that are longer than the embedder reads; others have one passage."""
+    if not texts:  # nothing to embed, so that the model need not be loaded
+        return []
     counter = token_counter(embedder)
     # No tokenizer makes more tokens of a text than it has bytes.
     longer = [text for text in texts if len(text.encode()) > counter.reads]

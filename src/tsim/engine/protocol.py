@@ -46,6 +46,7 @@ class Query:
         least: Minimum relevance of a span; None for the method's default.
         only: Which turns may be returned; others are no candidates.
         now: When it is asked, with a time zone; None for the time of the latest turn.
+        thread: The name of the thread, if headings will have it, which takes up budget.
     """
 
     text: str
@@ -55,6 +56,7 @@ class Query:
     least: float | None = None
     only: Filter = ALL
     now: datetime | None = None
+    thread: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ from tsim.words import DENSE, extent, terms
 SHORT = 20_000
 # Letters of the shortest word that counts as a part of another; the most related words that count.
 LEAST_PART = 4
+# Longer words are no compounds but data, whose parts are too many to look for.
+LONGEST_COMPOUND = 64
 MOST_RELATED = 4
 Places: TypeAlias = npt.NDArray[np.int64]
 
@@ -72,7 +74,7 @@ class Postings:
         Compounds are written as one word ("Geburtstagsgeschenk"), with a hyphen, or as identifiers
         ("max_tokens"). Parts are looked for at their beginnings and ends, the closest first.
         """
-        if len(term) < LEAST_PART or DENSE.search(term):
+        if not LEAST_PART <= len(term) <= LONGEST_COMPOUND or DENSE.search(term):
             return []
         ends = [term[:end] for end in range(LEAST_PART, len(term))]
         ends += [term[begin:] for begin in range(1, len(term) - LEAST_PART + 1)]

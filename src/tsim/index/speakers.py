@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from tsim.stopwords import STOP
 from tsim.types import MODEL_ROLES, USER_ROLE
 from tsim.vectors import Vector
 
@@ -77,6 +78,8 @@ CALLED = re.compile(
 )
 # Characters at the beginning of a turn in which a greeting is looked for.
 OPENING = 120
+# Characters of the shortest name: `Q` and `A` are not names.
+SHORTEST_NAME = 2
 # How often a speaker must be called by a name, and the least share of it by the other speaker.
 CALLS, BY_OTHER = 2, 0.8
 # Share of a thread's turns from which a speaker takes part in it.
@@ -135,6 +138,8 @@ class Speakers:
         for role, number in self._numbers.items():
             if role.casefold() not in PARTS:
                 for part in {role.casefold(), role.casefold().split()[0]}:
+                    if len(part) < SHORTEST_NAME or part in STOP:
+                        continue
                     if out.setdefault(part, number) != number:
                         shared.add(part)
         return {name: number for name, number in out.items() if name not in shared}

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tsim.errors import InputError
+from tsim.types import USER_ROLE
 
 # In order of preference; a message may have several of them.
 ROLE = ("role", "from", "speaker", "sender", "author", "name")
@@ -37,6 +38,8 @@ def first(value: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
 def role_of(value: Mapping[str, Any]) -> str:
     """Returns the role of a message, by the name that chat APIs use.
 
+    Where several people are users, chat APIs have the `name` of each beside the role: it is used.
+
     Raises:
         InputError: There is none, or it is not text.
     """
@@ -45,7 +48,11 @@ def role_of(value: Mapping[str, Any]) -> str:
         raise InputError('role: missing; expected {"role": "user", "text": "…"}')
     if not isinstance(role, str):
         raise InputError(f"{name}: expected text, found {role!r:.80}")
-    return ROLES.get(role.strip().lower(), role.strip())
+    found = ROLES.get(role.strip().lower(), role.strip())
+    who = value.get("name")
+    if found == USER_ROLE and name == "role" and isinstance(who, str) and who.strip():
+        return who.strip()
+    return found
 
 
 def id_of(value: Mapping[str, Any]) -> str | None:

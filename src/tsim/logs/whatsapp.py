@@ -7,16 +7,25 @@ from datetime import UTC, datetime
 from tsim.logs.records import Entry
 
 LINE = re.compile(
-    r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})[./-](\d{1,4}),?\s+"
+    r"\[?(\d{1,4})([./-])(\d{1,2})[./-](\d{1,4}),?\s+"
     r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:\s*([AaPp])\.?\s?[Mm]\.?)?(?:\]|\s+-)\s+(.*)"
 )
 SPOKEN = re.compile(r"([^:]{1,60}):\s(.*)", re.S)
-MEDIA = re.compile(r"[\u200e<]*(?:\w+ ){1,2}omitted>?", re.I)
+# What stands for a photo or a deleted message, in some languages.
+MEDIA = re.compile(
+    r"<?(?:\w+[ ]){1,2}(?:omitted|weggelassen|ausgeschlossen|absente?s?|omitid[oa]s?|omess[oi])>?"
+    r"|<?(?:Medien|médias|multimedia)[ ](?:ausgeschlossen|omis|omitido)>?"
+    r"|(?:This[ ]message[ ]was[ ]deleted|You[ ]deleted[ ]this[ ]message"
+    r"|Diese[ ]Nachricht[ ]wurde[ ]gelöscht)\.?",
+    re.IGNORECASE,
+)
+# Marks of the direction of writing, which exports put around names and numbers.
+DIRECTION = dict.fromkeys([0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0xFEFF])
 
 
 def is_chat(text: str) -> bool:
     """Returns whether one of the first lines looks like one of a chat."""
-    return any(LINE.match(line) for line in text.lstrip().split("\n", 5)[:5])
+    return any(LINE.match(line.translate(DIRECTION)) for line in text.lstrip().split("\n", 5)[:5])
 
 
 def read_chat(text: str) -> Iterator[Entry]:
@@ -26,7 +35,7 @@ def read_chat(text: str) -> Iterator[Entry]:
     times are left out. Times are taken as UTC.
     """
     found: list[tuple[int, re.Match[str], list[str]]] = []
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.translate(DIRECTION).split("\n"), 1):
         match = LINE.match(line)
         if match:
             found.append((number, match, [match[9]]))
@@ -39,7 +48,7 @@ def read_chat(text: str) -> Iterator[Entry]:
         spoken = SPOKEN.match("\n".join(lines).rstrip())
         message: dict[str, object] = {"role": "system", "content": [{"type": "notice"}]}
         if spoken:
-            role, said = spoken[1].strip("\u200e\u200f ~"), spoken[2]
+            role, said = spoken[1].strip(" ~"), spoken[2]
             media = MEDIA.fullmatch(said.strip())
             message = {"role": role, "content": [{"type": "media"}] if media else said}
             message["time"] = _time(match, day_first) or "day and month cannot be told apart"

@@ -13,6 +13,18 @@ from dataclasses import dataclass
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?(?P<own>['’]s\b|['’](?!\w))?")
 # Words before which a word is not a name: "the agent".
 BEFORE = re.compile(r"\b(?:the|an?|my|our|your|his|her|their)\s+$", re.IGNORECASE)
+# Names that are also common words. They are names only if they are written as such.
+AMBIGUOUS = frozenset(
+    "will may mark bill rose grace hope joy art frank june april august summer dawn rich pat drew "
+    "jack sue ray dean grant chance miles max guy faith violet ivy lily olive ruby jade iris "
+    "heather robin jay penny rusty sandy rocky sonny buddy chase hunter mason carter cook baker "
+    "king young long brown black white green gray stone woods rivers field price case page".split()
+)
+SENTENCE = re.compile(r"(?:^|[.!?:]\s+)[\s\"'“‘(]*$")
+MONTH = re.compile(
+    r"\b(?:in|on|of|since|until|till|by|last|next|this|early|late|mid|before|after|during)\s+$",
+    re.IGNORECASE,
+)
 ENGLISH = re.compile(
     r"\b(?:what|when|where|which|who|whose|why|how|did|does|is|was|are|were|has|have|the|of)\b",
     re.IGNORECASE,
@@ -49,6 +61,11 @@ class Naming:
     certainty: float
 
 
+def _written_as_name(word: str, before: str) -> bool:
+    """Returns whether a word has a capital that neither a sentence nor a month would give it."""
+    return word[0].isupper() and not SENTENCE.search(before) and not MONTH.search(before)
+
+
 def name(
     question: str,
     names: Mapping[str, int],
@@ -72,7 +89,10 @@ def name(
         own = word["own"] or ""
         term = word[0].removesuffix(own).casefold()
         speaker = known.get(term)
-        if speaker is None or BEFORE.search(question[: word.start()]):
+        before = question[: word.start()]
+        if speaker is None or BEFORE.search(before):
+            continue
+        if term in AMBIGUOUS and not _written_as_name(word[0], before):
             continue
         found[speaker] = max(found.get(speaker, 0.0), 1.0 if term in names else BY_GREETING)
         parts += question[done : word.start()], ("my" if own else "I") if english else ""

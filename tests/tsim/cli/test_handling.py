@@ -133,7 +133,13 @@ def test_what_a_query_finds_is_never_forgotten_without_a_yes(filled):
     shown = json.loads(refused.stdout)["turns"]
     assert shown
     assert len(ids(filled)) == 24
-    assert json.loads(filled(*query, "--yes", "--json").stdout)["turns"] == shown
+    refused = filled(*query, "--yes")
+    assert refused.returncode == 1
+    assert "a search is never certain" in refused.stderr
+    assert len(ids(filled)) == 24
+    given = [option for turn in shown for option in ("--turn", str(turn))]
+    assert filled("forget", "--thread", "alice", *given, "--yes").returncode == 0
+    assert not {*shown} & {*ids(filled)}
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", 22), ("n\n", 24)])

@@ -171,7 +171,7 @@ class LateEngine(Numbered):
             return []
         worth = value(self.index, scores)
         room = query.measure.room(query.budget or span.budget)
-        costs = self.prices(query.measure, host)
+        costs = self.prices(query.measure, host, query.thread)
         chosen = self._too_long(scores, room, costs) or self.choose(worth, room, costs)
         found = explain(
             self.index,
@@ -334,9 +334,9 @@ class LateEngine(Numbered):
             least *= DOUBT
         return scores.presence < least
 
-    def prices(self, measure: Measure, host: Host) -> Prices:
+    def prices(self, measure: Measure, host: Host, thread: str = "") -> Prices:
         """Returns what the turns cost in a context; there must be turns, and all must be read."""
-        return prices(measure, self.index, self._turn_ids, host)
+        return prices(measure, self.index, self._turn_ids, host, thread)
 
     def _too_long(self, scores: Scores, room: int, costs: Prices) -> list[int]:
         """Returns the turn that probably holds what was asked, if it exceeds the budget alone.

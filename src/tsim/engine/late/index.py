@@ -282,6 +282,9 @@ class ThreadIndex:
         open_runs = [run for run in self._cutter.open_runs(count) if run not in self.runs]
         if count and self.passages.apart(count - 1, count)[0]:
             open_runs = []  # the newest turn is divided, or follows a divided one
+        # A passage is as long as a run, and belongs to none: it competes as a run as well.
+        parts = np.flatnonzero(self.passages.divided())
+        open_runs += [(place, place + 1) for place in parts.tolist()]
         every = np.array([*self.runs, *open_runs], dtype=np.int64).reshape(-1, 2)
         begins, ends = every[:, 0], every[:, 1]
         sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])

@@ -54,6 +54,12 @@ class Passages:
         self._ends.extend(end for _, end in found)
         return found
 
+    def divided(self) -> npt.NDArray[np.bool_]:
+        """Returns for each place whether it is a part of a turn."""
+        further = self.starts > 0
+        out: npt.NDArray[np.bool_] = further | np.append(further[1:], False)
+        return out
+
     def apart(self, first: int, last: int) -> npt.NDArray[np.bool_]:
         """Returns for each place whether the gap before it touches a divided turn."""
         further = np.zeros(last - first + 2, dtype=np.bool_)

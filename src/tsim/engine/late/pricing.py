@@ -14,7 +14,9 @@ from tsim.types import Turn
 SHORTEST = "a: a"
 
 
-def prices(measure: Measure, index: ThreadIndex, ids: Sequence[int], host: Host) -> Prices:
+def prices(
+    measure: Measure, index: ThreadIndex, ids: Sequence[int], host: Host, thread: str
+) -> Prices:
     """Returns the prices of a thread's turns.
 
     The sizes by the measures that are used most are in the index; for others, the texts of those
@@ -25,6 +27,7 @@ def prices(measure: Measure, index: ThreadIndex, ids: Sequence[int], host: Host)
         index: The thread.
         ids: The ids of its turns, by place.
         host: Reads the texts.
+        thread: The name of the thread, if headings have it; else empty.
     """
     known = index.sizes(measure)
 
@@ -40,7 +43,7 @@ def prices(measure: Measure, index: ThreadIndex, ids: Sequence[int], host: Host)
 
     return Prices(
         turns=look_up,
-        heading=measure.size(heading_bound(ids[-1], dated=index.dated)),
+        heading=measure.size(heading_bound(ids[-1], dated=index.dated, thread=thread)),
         mark=measure.size(MARK),
         shortest=max(1, measure.size(SHORTEST)),
     )

@@ -233,8 +233,10 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
         owner[list(span)] = number
     out = np.bincount(owner, weights=scores.turns, minlength=len(spans) + 1)
     if len(scores.runs):
-        parts = np.bincount(table.owners, weights=scores.timely, minlength=len(scores.runs))
-        each = (scores.runs / parts)[table.owners] * scores.timely
+        # What a run holds is in those of its turns that may be returned.
+        timely = np.where(scores.observed.eligible[table.places], scores.timely, 0.0)
+        parts = np.bincount(table.owners, weights=timely, minlength=len(scores.runs))
+        each = (scores.runs / np.maximum(parts, TINY))[table.owners] * timely
         out += np.bincount(owner[table.places], weights=each, minlength=len(out))
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
 
