@@ -8,6 +8,8 @@ from tsim.types import Hit
 
 # A thread whose best hit is this many times less likely than the best of all gets no budget.
 FAINT = 10
+# Tokens that a thread is given at least, on average.
+LEAST_SHARE = 80
 
 # The hits of one thread, for a budget in tokens.
 Finder = Callable[[int | None], list[Hit]]
@@ -38,6 +40,9 @@ def across(
     if budget is not None and len(best) > 1 and _packed(found):
         least = max(best.values()) / FAINT
         best = {name: value for name, value in best.items() if value >= least}
+        # A share that is too small for an answer would be wasted: the likeliest threads get it all.
+        likeliest = sorted(best, key=lambda name: -best[name])[: max(1, budget // LEAST_SHARE)]
+        best = {name: best[name] for name in best if name in likeliest}
         total = sum(best.values())
         shares = {name: int(budget * value / total) for name, value in best.items()}
         found = {name: finders[name](most) for name, most in shares.items() if most > 0}

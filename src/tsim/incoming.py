@@ -29,6 +29,8 @@ def accept(values: Iterable[TurnLike]) -> Batch:
         InputError: A value has none of these forms, a turn is invalid, or an id occurs twice with
             different texts or roles.
     """
+    if not isinstance(values, Iterable):
+        raise InputError(f"expected a list of turns, found {values!r:.80}; pass [(role, text), …]")
     turns: list[NewTurn] = []
     skipped: Counter[str] = Counter()
     for value in values:

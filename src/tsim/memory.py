@@ -103,9 +103,9 @@ class Memory:
                 `"words"`, 1.3 × whitespace-separated words; the path of a Hugging Face
                 `tokenizer.json`; `"tiktoken:NAME"`, if tiktoken is installed; or a function that
                 takes a text and returns its number of tokens.
-            read_only: Search and export a file that may not be written: nothing is written, neither
-                to the file, which must exist, nor beside it. Whatever would change the memory
-                raises `StoreReadOnlyError`.
+            read_only: Search and export a file that may not be written: nothing is written to the
+                file, which must exist. Whatever would change the memory raises
+                `StoreReadOnlyError`.
             rebuild: If the memory was written with another model or preset, embed and index all
                 its turns again instead of raising `MismatchError`.
             progress: Called during a rebuild with the number of turns done and the total.

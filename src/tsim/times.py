@@ -11,6 +11,7 @@ from tsim.errors import InputError
 Time: TypeAlias = float | datetime | str
 
 RELATIVE = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
+SECONDS = re.compile(r"\d{9,12}(?:\.\d+)?")
 UNITS = {"min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 # The times that calendars can show: the years 1 to 9999.
 FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
@@ -61,12 +62,14 @@ def _number(value: object, name: str) -> float:
     return float(value)
 
 
-def before(text: str, now: datetime) -> str | datetime:
+def before(text: str, now: datetime) -> Time:
     """Returns the time that a text such as `30min`, `12h`, `7d` or `2w` means: so long before now.
 
-    Any other text is returned unchanged.
+    Digits alone are seconds since the epoch. Any other text is returned unchanged.
     """
     found = RELATIVE.fullmatch(text.strip())
+    if SECONDS.fullmatch(text.strip()):
+        return float(text)
     if not found:
         return text
     return datetime.fromtimestamp(now.timestamp() - int(found[1]) * UNITS[found[2]], UTC)

@@ -109,3 +109,12 @@ def test_no_thread_with_anything_relevant_gives_nothing(memory):
     assert memory.context("bread", threads=["empty"]) == ""
     hits = memory.search("bread", threads=["empty", "a"], min_relevance=0)
     assert {hit.thread for hit in hits} == {"a"}
+
+
+def test_a_small_budget_is_not_divided_until_nothing_fits(tmp_path, minilm):
+    with Memory.open(tmp_path / "m.db", model=minilm) as memory:
+        for name in "abc":
+            memory.thread(name).add("user", f"My locker code is 18-34-07 {name}")
+        for budget in (40, 60, 100):
+            found = memory.context("What is my locker code?", threads=[*"abc"], budget=budget)
+            assert "18-34-07" in found

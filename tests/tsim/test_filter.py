@@ -145,6 +145,7 @@ def test_times_are_read_in_every_form():
     assert before("2 w", MAY) == MAY - timedelta(days=14)
     assert before("90min", MAY) == before("90min", east) == MAY - timedelta(minutes=90)
     assert before("2024-05-03", MAY) == "2024-05-03"
+    assert before("1714694400", MAY) == 1714694400.0
     assert not make_filter()
     assert make_filter(roles=["user", "user"]) == Filter(roles=frozenset({"user"}))
 

@@ -72,6 +72,8 @@ def forget(
     only = {name: value for name, value in given.items() if value is not None}
     if whole_thread and (turn or episode is not None or only or query is not None):
         raise InputError("--whole-thread cannot be combined with other choices; use only one")
+    if min_relevance is not None and query is None:
+        raise InputError("--min-relevance is about what a search finds; give it with --query")
     if query is not None and yes:
         raise InputError(
             "--query cannot be combined with --yes: a search is never certain; run it without, "
