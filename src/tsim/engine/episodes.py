@@ -84,10 +84,11 @@ class EpisodeEngine(Numbered):
         self._closed: list[int] = []  # ascending; in the order of the summary rows
         self._summary_place: dict[int, int] = {}
         self._summaries = DenseIndex(dimension)
-        self._clusters = Clusters(settings.clusters, dimension, self._summary_vector)
+        self._clusters = self._no_clusters()
         self._companions_of: dict[
             tuple[int, Filter], tuple[tuple[tuple[int, int], ...], tuple[tuple[int, float], ...]]
         ] = {}
+        self._before = (0, 0)  # the number of turns and summaries before the last `grow`
         self.catch_up(replace(state, turn_vectors=state.turn_vectors[:0]))
 
     @property
@@ -130,6 +131,7 @@ class EpisodeEngine(Numbered):
         rows: list[TurnRow] = []
         receipts: list[Receipt] = []
         finished: dict[int, list[Turn]] = {}
+        self._before = len(self._turn_ids), len(self._closed)
         for new, vector in zip(turns, vectors, strict=True):
             closed = self._advance(new, vector, finished)
             turn = new.numbered(self._counters.turn)
@@ -153,6 +155,17 @@ class EpisodeEngine(Numbered):
             episodes=(*episodes, newest) if rows else (),
         )
         return changes, receipts
+
+    def undo(self) -> None:
+        """Takes back the last `grow`; `catch_up` brings clusters and the open episode."""
+        turns, summaries = self._before
+        self._cut_off(turns)
+        self._raw.truncate(turns)
+        self._summaries.truncate(summaries)
+        for episode in self._closed[summaries:]:
+            del self._summary_place[episode]
+        del self._closed[summaries:]
+        self._clusters = self._no_clusters()
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Ranks episodes by the evidence from the three views."""
@@ -271,6 +284,9 @@ class EpisodeEngine(Numbered):
         self._open = []
         self._counters = replace(self._counters, episode=self._counters.episode + 1)
         return closed
+
+    def _no_clusters(self) -> Clusters:
+        return Clusters(self.settings.clusters, self._raw.dimension, self._summary_vector)
 
     def _close(self, episode: int, vector: Vector) -> None:
         self._summary_place[episode] = len(self._closed)

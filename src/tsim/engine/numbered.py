@@ -29,6 +29,10 @@ class Numbered:
         """Skips turn ids: the next turn gets this id."""
         self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
 
+    def _cut_off(self, count: int) -> None:
+        """Removes all but the first turns. The counters are those of the state caught up with."""
+        del self._turn_ids[count:], self._turn_episodes[count:]
+
     def receipt(self, turn: int) -> Receipt:
         """Returns the receipt of a stored turn, as far as its neighbours are still there."""
         place = bisect_left(self._turn_ids, turn)

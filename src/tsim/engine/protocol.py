@@ -84,8 +84,9 @@ class Found:
 class Engine(Protocol):
     """The working state of one thread.
 
-    `grow` and `forget` change it and return what must be stored. If storing fails, the engine is
-    discarded and loaded from the store again.
+    `grow` and `forget` change it and return what must be stored. If somebody else stored something
+    first, `undo` takes the growth back, and `catch_up` adds what was missed. If storing fails, the
+    engine is discarded and loaded from the store again.
     """
 
     @property
@@ -118,6 +119,13 @@ class Engine(Protocol):
             host: The functions that may be called.
             starts: The characters at which the passages of each turn begin, the first at 0. By
                 default, and for methods that do not divide, each turn is one passage.
+        """
+        ...
+
+    def undo(self) -> None:
+        """Takes back the last `grow`, which was not stored; nothing else may be done in between.
+
+        The engine is complete again after the `catch_up` that must follow.
         """
         ...
 

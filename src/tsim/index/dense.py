@@ -63,6 +63,11 @@ class DenseIndex:
             self._length += count
             done += count
 
+    def truncate(self, length: int) -> None:
+        """Removes the rows from a place on."""
+        self._length = min(length, self._length)
+        del self._blocks[-(-self._length // BLOCK) :]
+
     def replace(self, place: int, vector: Vector) -> None:
         """Overwrites a row."""
         self[place][:] = vector
@@ -70,8 +75,7 @@ class DenseIndex:
     def delete(self, place: int) -> None:
         """Removes a row; the rows after it move up."""
         rest = [self[later].copy() for later in range(place + 1, self._length)]
-        self._length = place
-        del self._blocks[-(-place // BLOCK) :]
+        self.truncate(place)
         self.extend(rest)
 
     def take(self, places: Sequence[int] | npt.NDArray[np.int64]) -> Vectors:

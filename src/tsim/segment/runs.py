@@ -43,6 +43,12 @@ class RunCutter:
         self._words = [0] * len(settings.thresholds)
         self.done = 0  # the first gap that has not been considered
 
+    def copy(self) -> "RunCutter":
+        """Returns a cutter that goes on from here, independently of this one."""
+        out = RunCutter(self._settings)
+        out._begins, out._words, out.done = [*self._begins], [*self._words], self.done
+        return out
+
     def advance(self, confidences: Sequence[float], words: Sequence[int]) -> Iterator[Run]:
         """Considers further gaps.
 

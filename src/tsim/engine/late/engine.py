@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tsim.engine.late.explaining import explain
-from tsim.engine.late.index import ThreadIndex
+from tsim.engine.late.index import Mark, ThreadIndex
 from tsim.engine.late.pricing import prices
 from tsim.engine.late.relevance import Asked, ask, resume
 from tsim.engine.late.rows import Rows, rows_by_place
@@ -89,6 +89,7 @@ class LateEngine(Numbered):
         self.settings = settings
         rows = rows_by_place(state)
         self.index = self._indexed(dimension, rows.vectors, rows.starts)
+        self._mark: Mark | None = None
         self._note(state, rows)
 
     @property
@@ -128,6 +129,7 @@ class LateEngine(Numbered):
         receipts: list[Receipt] = []
         begun: list[EpisodeRow] = []
         self._read(host)
+        self._mark = self.index.mark()
         each = starts or [(0,)] * len(turns)
         odds = self.index.extend(vectors, [start for some in each for start in some])
         row = 0  # the first passage of the turn
@@ -158,6 +160,12 @@ class LateEngine(Numbered):
             spans=tuple(self._close_runs(host)),
         )
         return changes, receipts
+
+    def undo(self) -> None:
+        """Takes back the last `grow`."""
+        if self._mark is not None:
+            self.index.rewind(self._mark)
+            self._cut_off(self._mark.places)
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Scores all eligible turns and packs the most valuable ones into spans."""

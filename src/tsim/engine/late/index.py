@@ -7,7 +7,7 @@ are added with the turns; texts may be read later, before the next search.
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
-from tsim.engine.late.passages import Passages
+from tsim.engine.late.passages import Passages, Range
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
 from tsim.rank import Paths, SpanSettings, Values, paths
@@ -43,6 +43,27 @@ from tsim.words import count
 STEP = 1024
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
 RECENT = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Mark:
+    """A state of an index that it can be taken back to.
+
+    Attributes:
+        places: The number of places.
+        runs: The number of closed runs.
+        cutter: The runs that are open.
+        recent: The texts kept for them.
+        last: What was seen in the newest turn.
+        dated: Whether the time of any turn was known.
+    """
+
+    places: int
+    runs: int
+    cutter: RunCutter
+    recent: dict[int, str]
+    last: Cues | None
+    dated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,11 +149,13 @@ class ThreadIndex:
         self._table: RunTable | None = None
         self._counted = 0  # number of turns when the table was made
         self._recent: dict[int, str] = {}
+        self._unlearnt: list[tuple[Turn, list[Range]]] = []
         self.runs: dict[Run, int] = {}
         self.run_vectors = DenseIndex(dimension, vectors[:0])
         self._paths: Paths | None = None
         self._gaps: Values | None = None
         self._settled = 0  # number of turns when boundary evidence was last updated
+        self._linked = 0  # number of turns when stretches were last updated
         self.vectors = DenseIndex(dimension, vectors)
         self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
@@ -147,7 +170,7 @@ class ThreadIndex:
     @property
     def unread(self) -> int:
         """The first place whose text has not been read; the number of turns when all have."""
-        return len(self.postings)
+        return len(self._lengths)
 
     @property
     def lengths(self) -> npt.NDArray[np.uint32]:
@@ -181,7 +204,11 @@ class ThreadIndex:
         return log_odds(self._boundary, rows, settled=False)[first - low :]
 
     def read(self, turn: Turn) -> None:
-        """Adds the text and the speaker of the first unread turn."""
+        """Adds the text and the speaker of the first unread turn: what closes runs.
+
+        What only searches need is added by `learn`, so that a turn that was not stored can be taken
+        back.
+        """
         ranges = self.passages.read(turn.text)
         self.dated = self.dated or turn.at is not None
         found = cues(turn.role, turn.text)
@@ -193,27 +220,67 @@ class ThreadIndex:
         self._cues.append(cue_odds(self._boundary, found, self._last))
         self._cues.extend([0.0] * (len(ranges) - 1))
         self._last = found
-        texts = [turn.text] if len(ranges) == 1 else [turn.text[a:b] for a, b in ranges]
-        self.speakers.append(turn.role, *texts)
-        for text, part in zip(texts, ranges, strict=True):
-            # The length of a passage includes the marks for what is left out around it.
-            said = line(turn if len(texts) == 1 else replace(turn, shown=(part,)))
-            self.postings.append(text)
-            self.attributes.append(turn)
-            self._lengths.append(count(said))
-            for measure, sizes in self._sizes.items():
-                sizes.append(measure.size(f"{said}\n"))
-            self._users.append(found.user)
-            self._asks.append(asks(text))
+        self._users.extend([found.user] * len(ranges))
+        self._lengths.extend(count(said) for said in _lines(turn, ranges))
+        self._unlearnt.append((turn, ranges))
+
+    def learn(self) -> None:
+        """Adds what searches look up about the turns that were read."""
+        for turn, ranges in self._unlearnt:
+            texts = [turn.text] if len(ranges) == 1 else [turn.text[a:b] for a, b in ranges]
+            self.speakers.append(turn.role, *texts)
+            for text, said in zip(texts, _lines(turn, ranges), strict=True):
+                self.postings.append(text)
+                self.attributes.append(turn)
+                for measure, sizes in self._sizes.items():
+                    sizes.append(measure.size(f"{said}\n"))
+                self._asks.append(asks(text))
+        self._unlearnt.clear()
+
+    def mark(self) -> Mark:
+        """Returns the present state, in which everything that was read is learnt."""
+        self.learn()
+        return Mark(
+            places=len(self),
+            runs=len(self.runs),
+            cutter=self._cutter.copy(),
+            recent=dict(self._recent),
+            last=self._last,
+            dated=self.dated,
+        )
+
+    def rewind(self, mark: Mark) -> None:
+        """Takes back the turns that were added since a mark, unless they were learnt."""
+        self.vectors.truncate(mark.places)
+        self.run_vectors.truncate(mark.runs)
+        self.passages.truncate(mark.places)
+        del self._lengths[mark.places :], self._users[mark.places :], self._cues[mark.places :]
+        # The newest gap was not final, and is computed again.
+        del self._odds[max(0, mark.places - AFTER + 1) :]
+        self._settled = 0
+        while len(self.runs) > mark.runs:
+            self.runs.popitem()
+        self._unlearnt.clear()
+        self._cutter, self._recent = mark.cutter.copy(), dict(mark.recent)
+        self._last, self.dated, self._table = mark.last, mark.dated, None
 
     def read_all(self, turns: Iterable[Turn]) -> None:
         """Reads turns, starting with the first unread one, until every vector has its text."""
         for turn in turns:
             if self.unread < len(self):
                 self.read(turn)
+                self.learn()
 
     def settle(self) -> None:
-        """Updates boundary evidence and stretches to the newest turn."""
+        """Updates everything that searches look up to the newest turn."""
+        self.learn()
+        self._settle_gaps()
+        if self._linked != len(self):
+            self.stretches.catch_up()
+            self._linked = len(self)
+
+    def _settle_gaps(self) -> None:
+        """Updates boundary evidence to the newest turn."""
         count = len(self)
         if self._settled == count:
             return
@@ -225,7 +292,6 @@ class ThreadIndex:
             rows = self.vectors.take(np.arange(low, high))
             odds = log_odds(self._boundary, rows)[first - low : last - low]
             self._odds.frombytes(odds.tobytes())
-        self.stretches.catch_up()
         self._settled = count
 
     def confidence(self, place: int) -> float:
@@ -243,7 +309,7 @@ class ThreadIndex:
 
     def close_runs(self) -> list[Run]:
         """Returns closed runs that have no vector yet; all texts must have been read."""
-        self.settle()
+        self._settle_gaps()
         first = self._cutter.done
         last = max(first, min(self.unread, len(self) - AFTER + 1))
         # A divided turn is in no run: its tokens would be embedded twice.
@@ -320,3 +386,9 @@ class ThreadIndex:
         if self._gaps is None or len(self._gaps) != len(self):
             self._gaps = self.confidences(0, len(self))
         return self._gaps
+
+
+def _lines(turn: Turn, ranges: Sequence[Range]) -> Iterator[str]:
+    """Yields the passages of a turn as a context shows them, with marks for what is left out."""
+    for part in ranges:
+        yield line(turn if len(ranges) == 1 else replace(turn, shown=(part,)))

@@ -45,6 +45,12 @@ class Passages:
         self._starts.extend(starts)
         self.further += sum(1 for start in starts if start)
 
+    def truncate(self, length: int) -> None:
+        """Removes the passages from a place on."""
+        self.further -= sum(1 for start in self._starts[length:] if start)
+        del self._starts[length:], self._ends[length:]
+        self._turns = None
+
     def read(self, text: str) -> list[Range]:
         """Returns the passages of the first unread turn, given its text."""
         first = last = len(self._ends)
