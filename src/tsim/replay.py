@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
+from tsim.contention import Remembering, Turns
 from tsim.embed import Embedder, Starts, find_passages
 from tsim.engine import Host
 from tsim.presets import AnyPreset
@@ -31,6 +33,17 @@ CHUNK = 512
 Passage: TypeAlias = tuple[int, int, int | None]
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Work:
+    """A thread that is being made again: the state that it was read at, and how far it is."""
+
+    version: int
+    epoch: int
+    next_turn: int
+    replay: "Replay"
+    unread: list[Turn]
+
+
 def rebuild(
     store: Store,
     preset: AnyPreset,
@@ -42,6 +55,8 @@ def rebuild(
 ) -> None:
     """Recomputes all vectors and episodes of a memory, including turns added meanwhile.
 
+    If others write meanwhile, only what they changed is done again.
+
     Args:
         store: The memory.
         preset: The preset to use.
@@ -50,41 +65,58 @@ def rebuild(
         same_model: Whether the vectors of turns can be kept.
         progress: Called with the number of turns done and the total.
     """
-    while True:
-        contents, versions = _replayed(store, preset, embedder, same_model, progress)
-        if store.replace_all(contents, settings, expected=versions):
-            return  # otherwise a thread has changed since it was read
+    embedder = Remembering(embedder)
+    work: dict[str, _Work] = {}
+    with Turns(store, None) as way:
+        while True:
+            _read(store, preset, embedder, work, same_model=same_model)
+            total = sum(len(one.replay) + len(one.unread) for one in work.values())
+            done = total - sum(len(one.unread) for one in work.values())
+            for one in work.values():
+                report = partial(_report, progress, done, total) if progress else None
+                one.replay.extend(one.unread, report)
+                done += len(one.unread)
+                one.unread = []
+            contents = {name: one.replay.whole(one.next_turn) for name, one in work.items()}
+            versions = {name: one.version for name, one in work.items()}
+            if store.replace_all(contents, settings, expected=versions, ticket=way.ticket):
+                way.won()
+                return
+            way.lost()
 
 
-def _replayed(
+def _read(
     store: Store,
     preset: AnyPreset,
     embedder: Embedder,
+    work: dict[str, _Work],
+    *,
     same_model: bool,
-    progress: Callable[[int, int], None] | None,
-) -> tuple[dict[str, Written], dict[str, int]]:
-    """Rebuilds all threads; returns their contents, and the versions they were read at."""
+) -> None:
+    """Reads the turns that were not read yet; a thread of which something was removed, anew."""
     # Vectors that will be recomputed are not read, since they may be damaged.
-    first = 0 if same_model else MAX_ID
+    everything = 0 if same_model else MAX_ID
     with store.snapshot() as reader:
-        states = {
-            name: reader.load_since(name, turn=first, episode=first) for name in reader.threads()
-        }
-        texts = {name: [turn for _, turn in reader.all_turns(name)] for name in states}
-    total = sum(len(turns) for turns in texts.values())
-    done = 0
-    contents = {}
-    for name, state in states.items():
-        contents[name] = replay(
-            preset,
-            embedder,
-            texts[name],
-            next_turn=state.counters.turn,
-            known=_vectors(state) if same_model else None,
-            progress=partial(_report, progress, done, total) if progress else None,
-        )
-        done += len(texts[name])
-    return contents, {name: state.version for name, state in states.items()}
+        for gone in {*work} - {*reader.threads()}:
+            del work[gone]
+        for name in reader.threads():
+            version, epoch = reader.version(name)
+            known = work.get(name)
+            if known and known.version == version:
+                continue
+            added = known is not None and known.epoch == epoch
+            first = known.next_turn if known and added else 0
+            state = reader.load_since(name, turn=max(first, everything), episode=MAX_ID)
+            replay = known.replay if known and added else Replay(preset, embedder)
+            if same_model:
+                replay.known.update(_vectors(state))
+            work[name] = _Work(
+                version=version,
+                epoch=epoch,
+                next_turn=state.counters.turn,
+                replay=replay,
+                unread=[turn for _, turn in reader.all_turns(name, first)],
+            )
 
 
 def _vectors(state: ThreadState) -> dict[Passage, Vector]:
@@ -111,70 +143,85 @@ def _report(progress: Callable[[int, int], None], before: int, total: int, done:
     progress(before + done, total)
 
 
-def replay(
-    preset: AnyPreset,
-    embedder: Embedder,
-    turns: Sequence[Turn],
-    *,
-    next_turn: int,
-    known: Mapping[Passage, Vector] | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Written:
-    """Adds turns to a new engine in order, keeping their ids.
+class Replay:
+    """A thread that is made again from its turns, which keep their ids."""
 
-    Args:
-        preset: The preset to use.
-        embedder: The model to use.
-        turns: All turns in order.
-        next_turn: The id of the next turn that will be added to the thread.
-        known: The vectors of passages, if the model is the same as before.
-        progress: Called with the number of turns done.
+    def __init__(self, preset: AnyPreset, embedder: Embedder) -> None:
+        """Begins without turns.
 
-    Returns:
-        The whole content of the thread.
-    """
-    engine = preset.settings.engine(embedder.dimension, EMPTY)
-    rows: list[TurnRow] = []
-    passages: list[PassageRow] = []
-    episodes: dict[int, EpisodeRow] = {}
-    clusters: dict[int, ClusterRow] = {}
-    spans: dict[tuple[int, int], SpanRow] = {}
+        Args:
+            preset: The preset to use.
+            embedder: The model to use.
+        """
+        self.known: dict[Passage, Vector] = {}  # vectors of passages, if the model is the same
+        self._embedder = embedder
+        self._divides = preset.settings.divides
+        self._engine = preset.settings.engine(embedder.dimension, EMPTY)
+        self._rows: list[TurnRow] = []
+        self._passages: list[PassageRow] = []
+        self._episodes: dict[int, EpisodeRow] = {}
+        self._clusters: dict[int, ClusterRow] = {}
+        self._spans: dict[tuple[int, int], SpanRow] = {}
+        self._turns: dict[int, Turn] = {}  # ascending
+        self._by_episode: dict[int, list[Turn]] = defaultdict(list)
+        self._host = Host(
+            embed=embedder.embed,
+            embed_query=embedder.embed_query,
+            read=lambda ids: {episode: self._by_episode[episode] for episode in ids},
+            turns=lambda ids: [self._turns[turn] for turn in sorted(ids)],
+            since=lambda first: (turn for turn in self._turns.values() if turn.id >= first),
+        )
 
-    by_episode: dict[int, list[Turn]] = defaultdict(list)
-    host = Host(
-        embed=embedder.embed,
-        embed_query=embedder.embed_query,
-        read=lambda ids: {e: by_episode[e] for e in ids},
-        turns=lambda ids: [turn for turn in turns if turn.id in ids],
-        since=lambda first: (turn for turn in turns if turn.id >= first),
-    )
-    for run in _runs(turns):
-        engine.skip_to(run[0].id)
-        starts, vectors = _embedded(embedder, run, known or {}, divides=preset.settings.divides)
-        changes, _ = engine.grow([turn.again() for turn in run], vectors, host, starts=starts)
-        rows += changes.turns
-        passages += changes.passages
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def extend(self, turns: Sequence[Turn], progress: Callable[[int], None] | None = None) -> None:
+        """Adds further turns in order.
+
+        Args:
+            turns: The turns.
+            progress: Called with the number of them that are done.
+        """
+        self._turns.update((turn.id, turn) for turn in turns)
+        before = len(self._rows)
+        for run in _runs(turns):
+            self._engine.skip_to(run[0].id)
+            starts, vectors = _embedded(self._embedder, run, self.known, divides=self._divides)
+            new = [turn.again() for turn in run]
+            changes, _ = self._engine.grow(new, vectors, self._host, starts=starts)
+            self._note(changes)
+            if progress:
+                progress(len(self._rows) - before)
+
+    def whole(self, next_turn: int) -> Written:
+        """Returns the whole content of the thread.
+
+        Args:
+            next_turn: The id of the next turn that will be added to it.
+        """
+        self._engine.skip_to(next_turn)
+        changes = Changes(
+            turns=tuple(self._rows),
+            passages=tuple(self._passages),
+            episodes=tuple(self._episodes[key] for key in sorted(self._episodes)),
+            clusters=tuple(self._clusters[key] for key in sorted(self._clusters)),
+            rewritten=tuple(sorted(self._clusters)),
+            spans=tuple(self._spans[key] for key in sorted(self._spans)),
+        )
+        return changes, self._engine.counters
+
+    def _note(self, changes: Changes) -> None:
+        self._rows += changes.turns
+        self._passages += changes.passages
         for row in changes.turns:
-            by_episode[row.episode].append(row.turn)
-        episodes.update((episode.id, episode) for episode in changes.episodes)
-        clusters.update((cluster.id, cluster) for cluster in changes.clusters)
+            self._by_episode[row.episode].append(row.turn)
+        self._episodes.update((episode.id, episode) for episode in changes.episodes)
+        self._clusters.update((cluster.id, cluster) for cluster in changes.clusters)
         for gone in changes.removed_clusters:
-            clusters.pop(gone, None)
+            self._clusters.pop(gone, None)
         for key in changes.removed_spans:
-            spans.pop(key, None)
-        spans.update(((span.first, span.last), span) for span in changes.spans)
-        if progress:
-            progress(len(rows))
-    engine.skip_to(next_turn)
-    whole = Changes(
-        turns=tuple(rows),
-        passages=tuple(passages),
-        episodes=tuple(episodes[key] for key in sorted(episodes)),
-        clusters=tuple(clusters[key] for key in sorted(clusters)),
-        rewritten=tuple(sorted(clusters)),
-        spans=tuple(spans[key] for key in sorted(spans)),
-    )
-    return whole, engine.counters
+            self._spans.pop(key, None)
+        self._spans.update(((span.first, span.last), span) for span in changes.spans)
 
 
 def _embedded(

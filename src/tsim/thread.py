@@ -1,6 +1,5 @@
 """`Thread`: one conversation in a memory."""
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,8 +9,9 @@ from typing import Unpack
 
 from tsim.arguments import positive, share
 from tsim.assemble import fit, render
+from tsim.contention import FairLock, Remembering, Turns
 from tsim.counting import Tokens, open_measure
-from tsim.embed import Embedder, embed_passages, find_passages
+from tsim.embed import Embedder, Starts, embed_passages, find_passages
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
@@ -37,10 +37,13 @@ from tsim.types import (
     Receipts,
     Turn,
 )
+from tsim.vectors import Vectors
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
 CONTEXT_BUDGET = 1100
+# A version that no thread has: the engine has to catch up.
+BEHIND = -1
 
 Progress = Callable[[int, int], None]
 
@@ -76,7 +79,7 @@ class Thread(StoredThread):
         self._embedder = embedder
         self._preset = preset
         self._measure = measure
-        self._lock = threading.RLock()
+        self._lock = FairLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
 
@@ -238,8 +241,12 @@ class Thread(StoredThread):
             named: Whether the headings of the hits will name the thread.
         """
         asked = replace(asked, thread=self.name if named else "")
+        # Embedded before the lock is taken: adding to the thread does not wait for a server.
+        self.require()
+        vector = self._embedder.embed_query(asked.text)
         with self._asking() as (engine, reader):
-            found = engine.search(asked, self._host(reader))
+            host = replace(self._host(reader), embed_query=lambda _: vector)
+            found = engine.search(asked, host)
             ids = [turn for one in found for turn in one.turns]
             turns = {turn.id: turn for turn in reader.turns(self.name, ids)}
             owner = {turn: engine.episode_of(turn) for turn in ids}
@@ -374,20 +381,23 @@ class Thread(StoredThread):
             until=until,
             meta=meta,
         )
-        with self._lock, self._or_reread():
+        embedder = Remembering(self._embedder)
+        with Turns(self._store, self.name, patience=1) as way:
             while True:
-                with self._store.snapshot() as reader:
-                    self._require(reader)
-                    gone = [one.id for one in select(reader, self.name, wanted)]
-                    engine = self._current(reader)
-                if not gone:
-                    return Forgotten(turns=())
-                changes, forgotten = engine.forget(gone, self._host(self._store))
-                # Reload the thread: the remaining rows move up, and must score as if the removed
-                # ones had never existed.
-                self._engine = None
-                if self._commit(changes, engine.counters):
-                    break
+                with self._lock, self._or_reread():
+                    with self._store.snapshot() as reader:
+                        self._require(reader)
+                        gone = [one.id for one in select(reader, self.name, wanted)]
+                        engine = self._current(reader)
+                    if not gone:
+                        return Forgotten(turns=())
+                    changes, forgotten = engine.forget(gone, self._host(self._store, embedder))
+                    # Reload the thread: the remaining rows move up, and must score as if the
+                    # removed ones had never existed.
+                    self._engine = None
+                    if self._commit(changes, engine.counters, way):
+                        break
+                way.lost()
         return replace(forgotten, scrubbed=self._store.scrub())
 
     def preview_forget(  # noqa: PLR0913  # those of `forget`, and a query
@@ -476,9 +486,9 @@ class Thread(StoredThread):
             self._engine = None
             raise
 
-    def _host(self, reader: Reader) -> Host:
+    def _host(self, reader: Reader, embedder: Embedder | None = None) -> Host:
         return Host(
-            embed=self._embedder.embed,
+            embed=(embedder or self._embedder).embed,
             embed_query=self._embedder.embed_query,
             read=lambda episodes: reader.episode_turns(self.name, episodes),
             turns=lambda ids: reader.turns(self.name, ids),
@@ -491,26 +501,39 @@ class Thread(StoredThread):
         return Query(text=query)
 
     def _add(self, turns: Sequence[NewTurn]) -> list[Receipt]:
-        new = missing(turns, self._called(self._store, turns))
-        texts = [turn.text for turn in new]
-        starts = find_passages(self._embedder, texts) if self._preset.settings.divides else None
-        vectors = embed_passages(self._embedder, texts, starts) if new else EMPTY.turn_vectors
-        with self._lock, self._or_reread():
+        embedder = Remembering(self._embedder)
+        host = self._host(self._store, embedder)
+        with Turns(self._store, self.name) as way:
+            called = self._called(self._store, turns)
             while True:
-                # End the snapshot before the engine embeds summaries, which may take a while.
-                with self._store.snapshot() as reader:
-                    engine = self._current(reader)
-                    called = self._called(reader, turns)
-                require_same(turns, called)
-                if missing(turns, called) != new:
-                    return self._add(turns)  # others added or removed one of them meanwhile
-                known = {name: engine.receipt(turn.id) for name, turn in called.items()}
-                if not new:
-                    return assign(turns, [], known)
-                changes, added = engine.grow(new, vectors, self._host(self._store), starts=starts)
-                if self._commit(changes, engine.counters):
-                    return assign(turns, added, known)
-                self._engine = None
+                new = missing(turns, called)
+                starts, vectors = self._embedded(embedder, [turn.text for turn in new])
+                with self._lock, self._or_reread():
+                    # End the snapshot before the engine embeds summaries, which may take a while.
+                    with self._store.snapshot() as reader:
+                        engine = self._current(reader)
+                        called = self._called(reader, turns)
+                    require_same(turns, called)
+                    if missing(turns, called) != new:
+                        continue  # others added or removed one of them meanwhile
+                    known = {name: engine.receipt(turn.id) for name, turn in called.items()}
+                    if not new:
+                        return assign(turns, [], known)
+                    changes, added = engine.grow(new, vectors, host, starts=starts)
+                    if self._commit(changes, engine.counters, way):
+                        return assign(turns, added, known)
+                    engine.undo()
+                    self._version = (BEHIND, self._version[1])
+                way.lost()
+
+    def _embedded(
+        self, embedder: Embedder, texts: Sequence[str]
+    ) -> tuple[list[Starts] | None, Vectors]:
+        """Returns where the passages of texts begin, if they are divided, and the vectors."""
+        if not texts:
+            return None, EMPTY.turn_vectors
+        starts = find_passages(embedder, texts) if self._preset.settings.divides else None
+        return starts, embed_passages(embedder, texts, starts)
 
     def _called(self, reader: Reader, turns: Sequence[NewTurn]) -> dict[str, Turn]:
         """Returns the stored turns with the external ids of new ones."""
@@ -532,14 +555,20 @@ class Thread(StoredThread):
         self._version = version
         return self._engine
 
-    def _commit(self, changes: Changes, counters: Counters) -> bool:
-        """Writes changes, unless another writer changed the thread first."""
+    def _commit(self, changes: Changes, counters: Counters, way: Turns) -> bool:
+        """Writes changes, unless another writer changed the thread first, or is in line."""
         written = self._store.commit(
-            self.name, changes, counters, expected=self._version[0], settings=self._settings
+            self.name,
+            changes,
+            counters,
+            expected=self._version[0],
+            settings=self._settings,
+            ticket=way.ticket,
         )
         if written is None:
             return False
         self._version = written
+        way.won()
         return True
 
 

@@ -1,6 +1,7 @@
 """A store that keeps everything in dictionaries: the least that passes the suite of all stores."""
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -177,6 +178,16 @@ class Shelf:
     def __init__(self) -> None:
         self.kept = Kept()
         self.lock = threading.RLock()
+        self.line: dict[int, tuple[str | None, float]] = {}
+        self.tickets = 0
+
+    def admits(self, thread: str | None, ticket: int | None, now: float) -> bool:
+        """Whether nobody with an earlier ticket wants to write to the same threads."""
+        return not any(
+            (ticket is None or other < ticket) and until > now
+            for other, (wanted, until) in self.line.items()
+            if None in (wanted, thread) or wanted == thread
+        )
 
 
 SHELVES: dict[Path, Shelf] = {}
@@ -213,11 +224,15 @@ class DictStore(CurrentReads):
         *,
         expected: int,
         settings: Accepted,
+        ticket: int | None = None,
     ) -> tuple[int, int] | None:
         with self._shelf.lock:
             require(self.location, self._shelf.kept.settings, settings)
             if self.version(thread)[0] != expected:
                 return None
+            if not self._shelf.admits(thread, ticket, time.time()):
+                return None
+            self._shelf.line.pop(ticket, None)
             self._shelf.kept = self._shelf.kept.written(thread, changes, counters)
             return self.version(thread)
 
@@ -237,16 +252,37 @@ class DictStore(CurrentReads):
         settings: Mapping[str, str],
         *,
         expected: Mapping[str, int],
+        ticket: int | None = None,
     ) -> bool:
         with self._shelf.lock:
             kept = self._shelf.kept
             if {name: thread.version for name, thread in kept.threads.items()} != expected:
                 return False
+            if not self._shelf.admits(None, ticket, time.time()):
+                return False
+            self._shelf.line.pop(ticket, None)
             kept = replace(kept, threads={}, settings=settings)
             for name, (changes, counters) in threads.items():
                 kept = kept.written(name, changes, counters)
             self._shelf.kept = kept
             return True
+
+    def line_up(self, thread: str | None, *, seconds: float) -> int:
+        with self._shelf.lock:
+            self._shelf.tickets += 1
+            self._shelf.line[self._shelf.tickets] = thread, time.time() + seconds
+            return self._shelf.tickets
+
+    def first_in_line(self, ticket: int, *, seconds: float) -> bool:
+        with self._shelf.lock:
+            now = time.time()
+            thread, _ = self._shelf.line.get(ticket, (None, now))
+            self._shelf.line[ticket] = thread, now + seconds
+            return self._shelf.admits(thread, ticket, now)
+
+    def leave_line(self, ticket: int) -> None:
+        with self._shelf.lock:
+            self._shelf.line.pop(ticket, None)
 
     def remove(self, thread: str) -> bool:
         with self._shelf.lock:

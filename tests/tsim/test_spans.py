@@ -16,7 +16,7 @@ from tests.support.streams import exported, stream
 from tsim import OFFICIAL, Memory
 from tsim.engine import EpisodeEngine, EpisodeSettings
 from tsim.errors import InputError
-from tsim.replay import replay
+from tsim.replay import Replay
 from tsim.state import MAX_ID, Changes, Counters, EpisodeRow, SpanRow, TurnRow
 from tsim.store import SqliteStore
 from tsim.transfer import export, import_
@@ -149,7 +149,9 @@ def test_sound_spans_are_no_problem(store):
 
 def test_a_replay_collects_the_spans_that_are_left(tiny_embedder):
     turns = [Turn(id=n, role="user", text=f"bread {n}") for n in (0, 1, 2, 5, 6)]
-    changes, _ = replay(PAIRS, tiny_embedder, turns, next_turn=7)
+    again = Replay(PAIRS, tiny_embedder)
+    again.extend(turns)
+    changes, _ = again.whole(7)
     # The first run, up to turn 2, also wrote (0, 2), which the second one removed.
     keys = [(0, 1), (0, 6), (1, 2), (2, 5), (5, 6)]
     assert [(row.first, row.last) for row in changes.spans] == keys

@@ -113,14 +113,16 @@ class Store(Reader, Protocol):
         *,
         expected: int,
         settings: Accepted,
+        ticket: int | None = None,
     ) -> tuple[int, int] | None:
         """Writes changes durably and atomically, if the thread still has the expected version.
 
-        If anything is removed, the same transaction records that a scrub is due.
+        If anything is removed, the same transaction records that a scrub is due. A ticket is used
+        up by the write.
 
         Returns:
-            The new version and epoch, or None if another writer changed the thread first and
-            nothing was written.
+            The new version and epoch, or None if another writer changed the thread first, or is in
+            line before this one; nothing was written then.
 
         Raises:
             InputError: The store cannot represent one of the texts.
@@ -145,12 +147,30 @@ class Store(Reader, Protocol):
         settings: Mapping[str, str],
         *,
         expected: Mapping[str, int],
+        ticket: int | None = None,
     ) -> bool:
-        """Replaces all threads and settings atomically.
+        """Replaces all threads and settings atomically. A ticket is used up by the write.
 
         Returns:
-            False if the threads no longer have the expected versions; nothing was written then.
+            False if the threads no longer have the expected versions, or another writer is in line
+            before this one; nothing was written then.
         """
+        ...
+
+    def line_up(self, thread: str | None, *, seconds: float) -> int:
+        """Puts a writer in line for a thread, or for all threads; returns its ticket.
+
+        As long as somebody is in line, `commit` and `replace_all` write nothing for those who come
+        later or are not in line. A place is kept for some seconds, in case the writer dies.
+        """
+        ...
+
+    def first_in_line(self, ticket: int, *, seconds: float) -> bool:
+        """Returns whether it is a writer's turn, and keeps its place for some more seconds."""
+        ...
+
+    def leave_line(self, ticket: int) -> None:
+        """Gives up a place in line."""
         ...
 
     def remove(self, thread: str) -> bool:

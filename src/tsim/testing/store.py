@@ -54,6 +54,10 @@ class StoreConformance:
     `test_the_newest_spans_…`, `test_removal_…`, `test_removed_spans_…`,
     `test_a_thread_made_again_…`).
 
+    **Turns.** While a writer is in line, those who come later or are not in line write nothing to
+    the same threads, until it has written, leaves, or its place is given up (`test_whoever_…`,
+    `test_a_place_in_line_…`, `test_all_threads_wait_…`).
+
     **Atomicity.** A write that is rejected or fails leaves nothing behind (`test_new_threads_…`,
     `test_all_threads_are_replaced_…`).
 
@@ -485,6 +489,59 @@ class StoreConformance:
             store.scrub()
             assert store.check() == []
             assert store.load("a").turn_ids == [0, 1, 2]
+
+    def test_whoever_is_in_line_writes_first(self, tmp_path: Path) -> None:
+        """In the order in which they lined up, and for as long as they are in line."""
+        with (
+            closing(self.open_store(tmp_path)) as one,
+            closing(self.open_store(tmp_path)) as two,
+        ):
+            written = one.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert written
+            early = one.line_up("a", seconds=60)
+            late = two.line_up("a", seconds=60)
+            assert one.first_in_line(early, seconds=60)
+            assert not two.first_in_line(late, seconds=60)
+            for ticket in (None, late):
+                assert not two.commit(
+                    "a", SECOND, LATER, expected=written[0], settings={}, ticket=ticket
+                )
+            assert two.version("a") == written
+            assert two.commit("b", FIRST, COUNTERS, expected=0, settings={})
+            written = one.commit("a", SECOND, LATER, expected=written[0], settings={}, ticket=early)
+            assert written
+            assert two.first_in_line(late, seconds=60)
+            nothing = Changes()
+            assert not one.commit("a", nothing, LATER, expected=written[0], settings={})
+            two.leave_line(late)
+            assert one.commit("a", nothing, LATER, expected=written[0], settings={})
+
+    def test_a_place_in_line_is_not_kept_for_ever(self, tmp_path: Path) -> None:
+        """Nobody waits for a writer that died, and whoever comes back may try."""
+        with closing(self.open_store(tmp_path)) as store:
+            dead = store.line_up("a", seconds=-1)
+            ticket = store.line_up("a", seconds=60)
+            assert store.first_in_line(ticket, seconds=60)
+            written = store.commit("a", FIRST, COUNTERS, expected=0, settings={}, ticket=ticket)
+            assert written
+            assert store.commit("a", SECOND, LATER, expected=written[0], settings={}, ticket=dead)
+
+    def test_all_threads_wait_for_whoever_replaces_them(self, tmp_path: Path) -> None:
+        """A writer of all threads and one of a single thread wait for each other."""
+        with closing(self.open_store(tmp_path)) as store:
+            written = store.commit("a", FIRST, COUNTERS, expected=0, settings={})
+            assert written
+            single = store.line_up("a", seconds=60)
+            every = store.line_up(None, seconds=60)
+            expected = {"a": written[0]}
+            assert not store.replace_all({}, {"x": "1"}, expected=expected)
+            assert not store.replace_all({}, {"x": "1"}, expected=expected, ticket=every)
+            assert not store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+            store.leave_line(single)
+            assert store.first_in_line(every, seconds=60)
+            assert store.replace_all({}, {"x": "1"}, expected=expected, ticket=every)
+            assert store.settings() == {"x": "1"}
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
 
     def test_a_store_names_itself(self, tmp_path: Path) -> None:
         """Error messages contain the location of the store."""

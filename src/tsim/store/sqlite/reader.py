@@ -97,7 +97,7 @@ class SqliteReader:
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
         """Reads the turns of the given episodes; an unknown episode has none."""
         found: dict[int, list[Turn]] = {episode: [] for episode in episodes}
-        number = self._number(thread)
+        number = self.number(thread)
         for some in _pieces(episodes):
             marks = ",".join("?" * len(some))
             query = (
@@ -111,7 +111,7 @@ class SqliteReader:
     def turns(self, thread: str, ids: Sequence[int]) -> list[Turn]:
         """Reads the given turns in order of their ids; unknown ids are skipped."""
         found: list[Turn] = []
-        number = self._number(thread)
+        number = self.number(thread)
         for some in _pieces(sorted({key_of(number, turn) for turn in ids})):
             marks = ",".join("?" * len(some))
             query = f"SELECT {TURN} FROM turn WHERE key IN ({marks}) ORDER BY key"  # noqa: S608
@@ -121,7 +121,7 @@ class SqliteReader:
     def turns_called(self, thread: str, external_ids: Sequence[str]) -> dict[str, Turn]:
         """Reads the turns with the given external ids; ids that no turn has are left out."""
         found: dict[str, Turn] = {}
-        number = self._number(thread)
+        number = self.number(thread)
         for some in _pieces(external_ids):
             marks = ",".join("?" * len(some))
             query = (
@@ -133,13 +133,13 @@ class SqliteReader:
 
     def open_turns(self, thread: str) -> list[Turn]:
         """Reads the turns of the episode that is still open."""
-        return self._open_turns(self._number(thread))
+        return self._open_turns(self.number(thread))
 
     def count(self, thread: str) -> int:
         """Returns the number of turns of a thread."""
         # Counted in the index on this expression, which is small; rows have vectors and texts.
         query = f"SELECT count(*) FROM turn WHERE key >> {SHIFT} = ?"  # noqa: S608
-        ((count,),) = self._rows(query, (self._number(thread),))
+        ((count,),) = self._rows(query, (self.number(thread),))
         return int(count)
 
     def all_turns(
@@ -150,7 +150,7 @@ class SqliteReader:
             f"SELECT episode, {TURN} FROM turn "  # noqa: S608
             "WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
         )
-        number = self._number(thread)
+        number = self.number(thread)
         left = MAX_ID + 1 if limit is None else limit
         while left > 0:
             rows = self._rows(query, (*span_of(number, first), min(READ, left)))
@@ -160,7 +160,7 @@ class SqliteReader:
                 return
             first = id_of(rows[-1][1]) + 1
 
-    def _number(self, thread: str) -> int:
+    def number(self, thread: str) -> int:
         """Returns the number of a thread, or 0, which no thread has, if it does not exist."""
         rows = self._rows("SELECT id FROM thread WHERE name = ?", (thread,))
         return rows[0][0] if rows else 0

@@ -1,6 +1,8 @@
 """The default store: one SQLite file in WAL mode, one transaction per change."""
 
-from collections.abc import Iterator, Mapping
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from tsim.state import Changes, Counters
 from tsim.store.agreement import Accepted, require
 from tsim.store.current import CurrentReads
 from tsim.store.protocol import Reader, Written
+from tsim.store.sqlite import line
 from tsim.store.sqlite.backup import place_copy
 from tsim.store.sqlite.database import DatabaseFile
 from tsim.store.sqlite.reader import SCRUB, SqliteReader
@@ -22,7 +25,12 @@ class SqliteStore(CurrentReads):
     """Threads in one SQLite file. Readers and writers do not wait for each other."""
 
     def __init__(
-        self, path: str | Path, *, busy_seconds: float = BUSY_SECONDS, read_only: bool = False
+        self,
+        path: str | Path,
+        *,
+        busy_seconds: float = BUSY_SECONDS,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Opens the file, creating or migrating it if needed. Its directory must exist.
 
@@ -30,10 +38,12 @@ class SqliteStore(CurrentReads):
             path: The file.
             busy_seconds: How long to wait for other writers, and, when scrubbing, for all readers.
             read_only: Write nothing, neither to the file, which must exist, nor beside it.
+            clock: Returns the time in seconds since the epoch, the same in all processes.
 
         Raises:
             StoreError: The file is not a memory file, or cannot be used.
         """
+        self._clock = clock
         kind = ReadOnlyFile if read_only else DatabaseFile
         self._file: DatabaseFile | ReadOnlyFile = kind(Path(path), busy_seconds=busy_seconds)
 
@@ -72,12 +82,15 @@ class SqliteStore(CurrentReads):
         *,
         expected: int,
         settings: Accepted,
+        ticket: int | None = None,
     ) -> tuple[int, int] | None:
         """Writes changes durably and atomically, if the thread still has the expected version."""
         with self._file.writing() as connection:
             now = SqliteReader(connection, self.location)
             require(self.location, now.settings(), settings)
             if now.version(thread)[0] != expected:
+                return None
+            if not self._admits(connection, now.number(thread) or line.NEW, ticket):
                 return None
             return write(connection, thread, changes, counters)
 
@@ -101,12 +114,15 @@ class SqliteStore(CurrentReads):
         settings: Mapping[str, str],
         *,
         expected: Mapping[str, int],
+        ticket: int | None = None,
     ) -> bool:
         """Replaces all threads and settings atomically."""
         with self._file.writing() as connection:
             now = SqliteReader(connection, self.location)
             there = now.threads()
             if {name: now.version(name)[0] for name in there} != expected:
+                return False
+            if not self._admits(connection, line.ALL, ticket):
                 return False
             for name in there:
                 delete(connection, name)
@@ -115,6 +131,41 @@ class SqliteStore(CurrentReads):
             for name, (changes, counters) in threads.items():
                 write(connection, name, changes, counters)
             return True
+
+    def line_up(self, thread: str | None, *, seconds: float) -> int:
+        """Puts a writer in line for a thread, or for all threads; returns its ticket."""
+        with self._file.writing() as connection:
+            reader = SqliteReader(connection, self.location)
+            number = line.ALL if thread is None else reader.number(thread) or line.NEW
+            now = self._clock()
+            return line.join(connection, number, now=now, until=now + seconds)
+
+    def first_in_line(self, ticket: int, *, seconds: float) -> bool:
+        """Returns whether it is a writer's turn, and keeps its place for some more seconds."""
+        now = self._clock()
+        with self._file.reading() as connection:
+            found = line.place(connection, ticket)
+            if found is None:
+                return True  # it was away for so long that its place was given up
+            number, until = found
+            first = not line.others_first(connection, number, ticket, now=now)
+        if first or until - now < seconds / 2:
+            with self._file.writing() as connection:
+                line.keep(connection, ticket, until=now + seconds)
+        return first
+
+    def leave_line(self, ticket: int) -> None:
+        """Gives up a place in line."""
+        with self._file.writing() as connection:
+            line.leave(connection, ticket)
+
+    def _admits(self, connection: sqlite3.Connection, number: int, ticket: int | None) -> bool:
+        """Returns whether a writer may write now, and takes it out of the line."""
+        if line.others_first(connection, number, ticket, now=self._clock()):
+            return False
+        if ticket is not None:
+            line.leave(connection, ticket)
+        return True
 
     def remove(self, thread: str) -> bool:
         """Removes a thread and records that a scrub is due; returns whether it existed."""
