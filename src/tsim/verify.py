@@ -54,7 +54,7 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
     elif store.scrub_due() and not store.scrub():
         problems.append(
             f"{store.location}: forgotten content may still be recoverable, because others are "
-            "using the memory; verify again when they are done"
+            "using the memory or the disk is full; verify again when they are done"
         )
     counts = [0, 0, 0, 0, 0]
     names = store.threads()

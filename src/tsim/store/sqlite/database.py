@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -9,14 +10,18 @@ from pathlib import Path
 from tsim import private
 from tsim.errors import StoreError
 from tsim.store.sqlite.failures import explain
+from tsim.store.sqlite.leftovers import Leftovers
 from tsim.store.sqlite.migrate import known, migrate
+from tsim.store.sqlite.recognise import require_ours
 
 # Pages in the write-ahead log before a checkpoint: fewer, larger checkpoints than the default.
 CHECKPOINT_PAGES = 8000
 # Idle connections kept for reuse: opening one takes longer than most reads.
 IDLE = 8
-# Milliseconds that emptying the log waits for readers.
-SCRUB_MS = 250
+# Seconds that erasing waits for readers, and between two attempts. Nobody is held up meanwhile.
+ERASE_SECONDS, RETRY_SECONDS = 0.25, 0.01
+# Attempts to write rows anew, each of which may divide pages again, before the file is rewritten.
+ROUNDS = 4
 
 
 class DatabaseFile:
@@ -44,6 +49,7 @@ class DatabaseFile:
             raise StoreError("expected a file, found ':memory:'; use a temporary file instead")
         if not path.parent.is_dir():
             raise StoreError(f"{path.parent} is not a directory; create it first")
+        require_ours(path)
         with suppress(OSError):  # SQLite gives the log the mode of the file, and explains failures
             private.create(path)
         with self._explained():
@@ -51,6 +57,7 @@ class DatabaseFile:
         try:
             with self._explained():
                 self._prepare()
+            self._identity = self._found()
         except BaseException:
             self._writer.close()
             raise
@@ -82,20 +89,44 @@ class DatabaseFile:
 
     def check(self) -> list[str]:
         """Checks the file for damage; returns the problems found."""
-        with self._writer_lock, self._explained():
-            # PASSIVE does not wait for readers; pages left in the log are checked there.
-            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            found = self._writer.execute("PRAGMA integrity_check").fetchall()
+        with self.reading() as connection:  # not the writer's, so that nobody waits
+            found = connection.execute("PRAGMA integrity_check").fetchall()
         return [message for (message,) in found if message != "ok"]
 
-    def rewrite(self) -> bool:
-        """Rewrites the file and empties the log; returns False if readers still use the log."""
+    def clear_pages(self) -> None:
+        """Erases former content from pages, without rewriting the file if possible."""
+        for _ in range(ROUNDS):
+            with self.reading() as connection:
+                found = Leftovers.of(connection)
+            if found is None:
+                break
+            if not found:
+                return
+            with self.writing() as connection:
+                found.rewrite(connection)
         with self._writer_lock, self._explained():
+            self._require_open()
             self._writer.execute("VACUUM")
-            # Every writer waits as long as this does: a reader that takes its time must not hold
-            # them up. The caller tries again later.
-            self._writer.execute(f"PRAGMA busy_timeout = {SCRUB_MS}")
+
+    def empty_log(self, *, seconds: float = ERASE_SECONDS) -> bool:
+        """Empties the log; returns False if readers still use it after some seconds.
+
+        An attempt that has to wait would keep all writers waiting, so none of them waits.
+        """
+        until = time.monotonic() + seconds
+        while not self._emptied():
+            if time.monotonic() >= until:
+                return False
+            time.sleep(RETRY_SECONDS)
+        return True
+
+    def _emptied(self) -> bool:
+        with self._writer_lock, self._explained():
+            self._require_open()
+            self._writer.execute("PRAGMA busy_timeout = 0")
             try:
+                # Most of the work is done by PASSIVE, during which others can write.
+                self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
                 busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             finally:
                 self._writer.execute(f"PRAGMA busy_timeout = {round(1000 * self._busy_seconds)}")
@@ -123,12 +154,6 @@ class DatabaseFile:
 
     def _prepare(self) -> None:
         execute = self._writer.execute
-        tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
-        if tables and "migration" not in tables:
-            raise StoreError(
-                f"{self.path} is a database of another program (it contains "
-                f"{sorted(tables)[0]!r}); it was not changed; use another path"
-            )
         if execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")
@@ -148,6 +173,25 @@ class DatabaseFile:
     def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"{self.path} is closed; open it again")
+        if self._found() != self._identity:
+            # What is written now would go to a file without a name, and be lost when it is closed.
+            raise StoreError(
+                f"{self.path}, or its log, was deleted or replaced while it was open; nothing more "
+                "is read from it or written to it; close it, put the file in place and open it "
+                "again"
+            )
+
+    def _found(self) -> list[tuple[int, int] | None]:
+        """Returns which files are now where the file and its log should be."""
+        out: list[tuple[int, int] | None] = []
+        for path in (self.path, self.path.with_name(f"{self.path.name}-wal")):
+            try:
+                found = path.stat()
+            except OSError:
+                out.append(None)
+            else:
+                out.append((found.st_dev, found.st_ino))
+        return out
 
     def _take_back(self, connection: sqlite3.Connection) -> None:
         try:

@@ -52,9 +52,10 @@ class SqliteReader:
         query = "SELECT name, value FROM setting WHERE name <> ? ORDER BY name"
         return dict(self._rows(query, (SCRUB,)))
 
-    def scrub_due(self) -> bool:
-        """Returns whether removed content may still be recoverable."""
-        return bool(self._rows("SELECT 1 FROM setting WHERE name = ?", (SCRUB,)))
+    def scrub_due(self) -> str | None:
+        """Returns a value that stands for removed content that may be recoverable, if there is."""
+        rows = self._rows("SELECT value FROM setting WHERE name = ?", (SCRUB,))
+        return rows[0][0] if rows else None
 
     def threads(self) -> list[str]:
         """Returns the names of all threads, sorted."""

@@ -73,7 +73,11 @@ class ReadOnlyFile:
             found = connection.execute("PRAGMA integrity_check").fetchall()
         return [message for (message,) in found if message != "ok"]
 
-    def rewrite(self) -> bool:
+    def clear_pages(self) -> None:
+        """Raises an error, since nothing is written."""
+        self.writing()
+
+    def empty_log(self, *, seconds: float = 0) -> bool:
         """Returns False, since nothing is written."""
         return False
 

@@ -3,22 +3,24 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tsim.errors import InputError, StoreBusyError
+from tsim.errors import InputError, StoreError
 from tsim.state import Changes, Counters
 from tsim.store.agreement import Accepted, require
 from tsim.store.current import CurrentReads
 from tsim.store.protocol import Reader, Written
 from tsim.store.sqlite import line
 from tsim.store.sqlite.backup import place_copy
-from tsim.store.sqlite.database import DatabaseFile
+from tsim.store.sqlite.database import ERASE_SECONDS, DatabaseFile
 from tsim.store.sqlite.reader import SCRUB, SqliteReader
 from tsim.store.sqlite.readonly import ReadOnlyFile
 from tsim.store.sqlite.writing import delete, note_scrub, write
 
 BUSY_SECONDS = 30.0
+# Seconds between two attempts to erase what could not be erased when it was removed.
+RETRY_SECONDS = 1.0
 
 
 class SqliteStore(CurrentReads):
@@ -36,7 +38,7 @@ class SqliteStore(CurrentReads):
 
         Args:
             path: The file.
-            busy_seconds: How long to wait for other writers, and, when scrubbing, for all readers.
+            busy_seconds: How long to wait for other writers.
             read_only: Write nothing, neither to the file, which must exist, nor beside it.
             clock: Returns the time in seconds since the epoch, the same in all processes.
 
@@ -44,6 +46,8 @@ class SqliteStore(CurrentReads):
             StoreError: The file is not a memory file, or cannot be used.
         """
         self._clock = clock
+        self._cleared: str | None = None  # the removed content that is erased from all pages
+        self._retry = 0.0
         kind = ReadOnlyFile if read_only else DatabaseFile
         self._file: DatabaseFile | ReadOnlyFile = kind(Path(path), busy_seconds=busy_seconds)
 
@@ -60,12 +64,15 @@ class SqliteStore(CurrentReads):
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
         """Returns a reader of one state of the memory, unaffected by concurrent writes."""
+        begun = time.monotonic()
         with self._file.reading() as connection:
             reader = SqliteReader(connection, self.location)
             try:
                 yield reader
             finally:
                 reader.end()
+        if time.monotonic() - begun > ERASE_SECONDS and not self.read_only:
+            self._finish_scrub(self._due())  # it may have waited for this snapshot
 
     def note(self, settings: Mapping[str, str]) -> None:
         """Records settings of the memory; settings that exist keep their values."""
@@ -92,7 +99,11 @@ class SqliteStore(CurrentReads):
                 return None
             if not self._admits(connection, now.number(thread) or line.NEW, ticket):
                 return None
-            return write(connection, thread, changes, counters)
+            due = now.scrub_due()
+            written = write(connection, thread, changes, counters)
+        if not changes.removes:  # whoever removes scrubs next
+            self._finish_scrub(due)
+        return written
 
     def add_threads(self, threads: Mapping[str, Written], *, settings: Accepted) -> None:
         """Writes new threads, all or none."""
@@ -176,23 +187,43 @@ class SqliteStore(CurrentReads):
             return there
 
     def scrub(self) -> bool:
-        """Erases removed content from the file.
+        """Erases removed content from the file and its log.
 
-        SQLite overwrites content as it is deleted, but unused space in pages that were split
-        earlier may still contain old copies. Rewriting the file (VACUUM) drops those, and emptying
-        the write-ahead log removes the remaining ones.
+        SQLite overwrites content as it is deleted. What it left in the unused space of pages
+        earlier is found and erased; then the log is emptied, for which all readers of former
+        states must have ended.
         """
+        return self._scrub(seconds=ERASE_SECONDS)
+
+    def _scrub(self, *, seconds: float) -> bool:
         try:
-            if not self._file.rewrite():
+            due = self._due()
+            if due is None:
+                return True
+            if self._cleared != due:
+                self._file.clear_pages()
+                self._cleared = due
+            if not self._file.empty_log(seconds=seconds):
                 return False
-        except StoreBusyError:
-            return False
-        with self._file.writing() as connection:
-            connection.execute("DELETE FROM setting WHERE name = ?", (SCRUB,))
-        return True
+            # Unless something else was removed meanwhile.
+            with self._file.writing() as connection:
+                connection.execute("DELETE FROM setting WHERE name = ? AND value = ?", (SCRUB, due))
+            return self._due() is None
+        except StoreError:
+            return False  # the removal was written all the same; the disk may be full
+
+    def _finish_scrub(self, due: str | None) -> None:
+        """Tries to erase what could not be erased when it was removed, without waiting."""
+        if due is None or self.read_only or time.monotonic() < self._retry:
+            return
+        self._scrub(seconds=0)
+        self._retry = time.monotonic() + RETRY_SECONDS
 
     def scrub_due(self) -> bool:
         """Returns whether removed content may still be recoverable."""
+        return self._due() is not None
+
+    def _due(self) -> str | None:
         with self._file.reading() as connection:
             return SqliteReader(connection, self.location).scrub_due()
 
@@ -206,4 +237,7 @@ class SqliteStore(CurrentReads):
 
     def close(self) -> None:
         """Closes the file; snapshots that are still open stay usable until they end."""
+        if not self.read_only:
+            with suppress(StoreError):
+                self._finish_scrub(self._due())
         self._file.close()

@@ -44,8 +44,9 @@ def delete(connection: sqlite3.Connection, thread: str) -> bool:
 
 
 def note_scrub(connection: sqlite3.Connection) -> None:
-    """Records that removed content may still be recoverable."""
-    connection.execute("INSERT OR REPLACE INTO setting VALUES (?, '')", (SCRUB,))
+    """Records that removed content may still be recoverable, each time with another value."""
+    ((now,),) = connection.execute("UPDATE clock SET now = now + 1 RETURNING now").fetchall()
+    connection.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (SCRUB, str(now)))
 
 
 def _advance(
