@@ -181,11 +181,11 @@ def test_what_cannot_be_opened_read_only_says_why(tmp_path, tiny_embedder, prese
         Memory.open(tmp_path / "typo.db", model=tiny_embedder, read_only=True)
     assert not (tmp_path / "typo.db").exists()
     (tmp_path / "notes.txt").write_text("my notes\n" * 500)
-    with pytest.raises(StoreError, match="is not a memory file"):
+    with pytest.raises(StoreError, match="is a database of another program"):
         Memory.open(tmp_path / "notes.txt", model=tiny_embedder, read_only=True)
     with closing(sqlite3.connect(tmp_path / "theirs.db")) as connection:
         connection.execute("CREATE TABLE invoices (x)")
-    with pytest.raises(StoreError, match="is not a memory file"):
+    with pytest.raises(StoreError, match="is a database of another program"):
         Memory.open(tmp_path / "theirs.db", model=tiny_embedder, read_only=True)
     with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as connection:
         migrate(connection, known()[:1])

@@ -20,7 +20,7 @@ CHECKPOINT_PAGES = 8000
 IDLE = 8
 # Seconds that erasing waits for readers, and between two attempts. Nobody is held up meanwhile.
 ERASE_SECONDS, RETRY_SECONDS = 0.25, 0.01
-# Attempts to write rows anew, each of which may divide pages again, before the file is rewritten.
+# Attempts to write pages anew, each of which may divide others, before the file is rewritten.
 ROUNDS = 4
 
 
@@ -103,7 +103,7 @@ class DatabaseFile:
             if not found:
                 return
             with self.writing() as connection:
-                found.rewrite(connection)
+                found.erase(connection)
         with self._writer_lock, self._explained():
             self._require_open()
             self._writer.execute("VACUUM")
@@ -177,8 +177,8 @@ class DatabaseFile:
             # What is written now would go to a file without a name, and be lost when it is closed.
             raise StoreError(
                 f"{self.path}, or its log, was deleted or replaced while it was open; nothing more "
-                "is read from it or written to it; close it, put the file in place and open it "
-                "again"
+                "is read from it or written to it; close it, put the file in place, without the "
+                "log (-wal) of another one, and open it again"
             )
 
     def _found(self) -> list[tuple[int, int] | None]:

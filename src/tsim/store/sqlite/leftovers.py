@@ -1,19 +1,25 @@
-"""Rows and indexes beside which former content is left, and how they are written anew."""
+"""Pages and indexes with former content in their unused space, and how it is erased."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from tsim.store.sqlite.residue import is_stale_index, stale_rows
+from tsim.store.sqlite.residue import Stale, is_stale_index, stale_pages
 
-# Tables and indexes with texts, names, or vectors made from texts.
-TABLES = ("thread", "turn", "passage", "episode", "cluster", "span")
+# Tables with texts, names, or vectors made from texts; each with a column that is in no index.
+TABLES = {
+    "thread": "next_cluster",
+    "turn": "vector",
+    "passage": "vector",
+    "episode": "vector",
+    "cluster": "vector",
+    "span": "vector",
+}
+# Indexes with names.
 INDEXES = ("sqlite_autoindex_thread_1", "turn_by_external")
 # Bytes up to which the image of a file is looked through in RAM.
 LARGEST = 1 << 30
-# Rows per statement.
-SOME = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,15 +27,15 @@ class Leftovers:
     """What has to be written anew.
 
     Attributes:
-        rows: The row ids, by table.
+        pages: The pages, by table.
         indexes: The names of indexes.
     """
 
-    rows: Mapping[str, list[int]]
+    pages: Mapping[str, Sequence[Stale]]
     indexes: tuple[str, ...]
 
     def __bool__(self) -> bool:
-        return bool(self.rows or self.indexes)
+        return bool(self.pages or self.indexes)
 
     @classmethod
     def of(cls, connection: sqlite3.Connection) -> Self | None:
@@ -44,31 +50,32 @@ class Leftovers:
         query = "SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"
         roots: dict[str, int] = dict(connection.execute(query).fetchall())
         image = connection.serialize()
-        rows = {name: stale_rows(image, roots[name]) for name in TABLES if name in roots}
+        pages = {name: stale_pages(image, roots[name]) for name in TABLES if name in roots}
         return cls(
-            rows={name: found for name, found in rows.items() if found},
+            pages={name: found for name, found in pages.items() if found},
             indexes=tuple(
                 name for name in INDEXES if name in roots and is_stale_index(image, roots[name])
             ),
         )
 
-    def rewrite(self, connection: sqlite3.Connection) -> None:
-        """Writes them anew, in a transaction: emptied pages are overwritten by `secure_delete`."""
-        for table, rows in self.rows.items():
-            columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
-            names = ", ".join(name for _, name, *_ in columns)
-            if not any(key for *_, key in columns):
-                names = f"rowid, {names}"
-            kept: list[tuple[object, ...]] = []
-            for start in range(0, len(rows), SOME):
-                some = rows[start : start + SOME]
-                where = f"FROM {table} WHERE rowid IN ({','.join('?' * len(some))})"
-                kept += connection.execute(f"SELECT {names} {where}", some).fetchall()
-                connection.execute(f"DELETE {where}", some)
-            marks = ", ".join("?" * (names.count(",") + 1))
-            connection.executemany(
-                f"INSERT INTO {table} ({names}) VALUES ({marks})",  # noqa: S608
-                kept,
-            )
+    def erase(self, connection: sqlite3.Connection) -> None:
+        """Erases it, in a transaction."""
+        for table, pages in self.pages.items():
+            for page in pages:
+                _widen(connection, table, page)
         for index in self.indexes:
             connection.execute(f"REINDEX {index}")
+
+
+def _widen(connection: sqlite3.Connection, table: str, page: Stale) -> None:
+    """Lets a row fill its page for a moment."""
+    column = TABLES[table]
+    query = f"SELECT {column} FROM {table} WHERE rowid = ?"  # noqa: S608
+    rows = connection.execute(query, (page.row,)).fetchall()
+    if not rows:
+        return  # removed since the page was looked at
+    ((value,),) = rows
+    size = page.room + (len(value) if isinstance(value, bytes) else 0)
+    update = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"  # noqa: S608
+    connection.execute(update, (bytes(size), page.row))
+    connection.execute(update, (value, page.row))

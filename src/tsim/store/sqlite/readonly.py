@@ -21,6 +21,7 @@ from urllib.parse import quote
 from tsim.errors import StoreBusyError, StoreError, StoreReadOnlyError
 from tsim.store.sqlite.failures import explain
 from tsim.store.sqlite.migrate import known, require_current
+from tsim.store.sqlite.recognise import require_ours
 
 # Size, time of the last change, and inode of a file: other values mean other content.
 Stamp = tuple[int, int, int]
@@ -49,6 +50,7 @@ class ReadOnlyFile:
         # Opening the file to see would end the locks that other connections of this process have.
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             raise StoreError(f"{path} cannot be read; check its permissions")
+        require_ours(path)
         with self.reading() as connection:
             require_current(path, connection, known())
 

@@ -28,39 +28,42 @@ def require_ours(path: Path) -> None:
     try:
         if not path.is_file() or not path.stat().st_size:
             return
-        logged = log.is_file() and log.stat().st_size > 0
         if index.exists() and log.exists():  # in use, or left behind by a crash
             found = _look(path, "mode=ro")
-        elif not logged:
+        else:
             found = _look(path, "mode=ro&immutable=1")
-        else:  # the log cannot be read without an index, which would be left behind
-            with tempfile.TemporaryDirectory() as folder:
-                copy = Path(folder) / "copy"
-                shutil.copyfile(path, copy)
-                shutil.copyfile(log, copy.with_name("copy-wal"))
-                found = _look(copy, "mode=rw")
+            if found == [] and log.is_file() and log.stat().st_size:
+                # The log cannot be read without an index, which would be left behind.
+                found = _look_at_copy(path, log)
     except sqlite3.DatabaseError as error:
         raise explain(path, error) from error
     except PermissionError:
         return  # SQLite says it better
-    if found is not None:
+    if found:
         raise StoreError(
-            f"{path} is a database of another program ({found}); it was not changed; use another "
-            "path"
+            f"{path} is a database of another program ({found[0]}); it was not changed; use "
+            "another path"
         )
 
 
-def _look(path: Path, options: str) -> str | None:
-    """Returns what shows that a database is not a memory; None if nothing does."""
+def _look_at_copy(path: Path, log: Path) -> list[str] | None:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, copy.with_name("copy-wal"))
+        return _look(copy, "mode=rw")
+
+
+def _look(path: Path, options: str) -> list[str] | None:
+    """Returns what shows that a database is not a memory, if anything; None if it is one."""
     address = f"file:{quote(str(path.absolute()))}?{options}"
     with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
         execute = connection.execute
+        if [name for _, name, *_ in execute("PRAGMA table_info(migration)")] == LEDGER:
+            return None
         names = sorted(name for (name,) in execute("SELECT name FROM sqlite_master"))
-        if names:
-            ledger = [name for _, name, *_ in execute("PRAGMA table_info(migration)")]
-            return None if ledger == LEDGER else f"it contains {names[0]!r}"
+        found = [f"it contains {name!r}" for name in names]
         for name in ("application_id", "user_version"):
             (value,) = execute(f"PRAGMA {name}").fetchone()
-            if value:
-                return f"its {name} is {value}"
-    return None
+            found += [f"its {name} is {value}"] if value else []
+        return found

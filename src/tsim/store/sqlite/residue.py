@@ -2,8 +2,8 @@
 
 With `secure_delete` SQLite overwrites what is deleted. But when it divides a full page, it may
 leave a copy of the rows that moved in the unused space of the page they came from, where no later
-deletion reaches it. The functions here find such pages in the image of a file, so that only their
-rows have to be written anew. They follow https://sqlite.org/fileformat2.html.
+deletion reaches it. The functions here find such pages in the image of a file, so that only they
+have to be written anew. They follow https://sqlite.org/fileformat2.html.
 """
 
 import re
@@ -16,6 +16,9 @@ HEADER = struct.Struct(">BHHHB")  # kind, first free block, cells, begin of thei
 INDEX_INNER, TABLE_INNER, INDEX_LEAF, TABLE_LEAF = 2, 5, 10, 13
 INNER = (INDEX_INNER, TABLE_INNER)
 FILE_HEADER = 100  # bytes before the header of the first page
+# Bytes by which a row may grow less than it could, since its lengths take up more as well. The only
+# row of a page must leave some more free, or is continued on another page.
+SPARE, SPARE_ALONE = 8, 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +56,46 @@ class _Page:
             block = following
 
     @property
+    def free(self) -> int:
+        """The number of unused bytes."""
+        parts = [len(part) for part in self.unused]
+        return sum(parts) + 4 * (len(parts) - 1) + self.data[self.start + 7]
+
+    @property
     def _header_end(self) -> int:
         return self.start + (12 if self.kind in INNER else 8)
 
 
-def stale_rows(image: bytes, root: int) -> list[int]:
-    """Returns the rows of a table beside which former content is left.
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A page of a table with former content in its unused space.
+
+    Attributes:
+        row: A row in it; not the one next to the unused space, if there are several.
+        room: By how many bytes the row can grow without having to move to another page. It then
+            takes up all unused space, so that SQLite has to overwrite it.
+    """
+
+    row: int
+    room: int
+
+
+def stale_pages(image: bytes, root: int) -> list[Stale]:
+    """Returns the pages of a table in which former content is left.
 
     Args:
         image: All pages of the file.
         root: The number of the table's first page.
     """
-    return [
-        row
-        for page in _pages(image, root)
-        if page.kind == TABLE_LEAF and _is_stale(page)
-        for row in _rows(page)
-    ]
+    found = []
+    for page in _pages(image, root):
+        if page.kind == TABLE_LEAF and page.cells and _is_stale(page):
+            # Content grows downwards. The smallest row is not continued on other pages.
+            others = sorted(page.cells)[1:]
+            _, row = min(_size_and_row(page, cell) for cell in others or page.cells)
+            spare = SPARE if others else SPARE_ALONE
+            found.append(Stale(row, max(1, page.free - spare)))
+    return found
 
 
 def is_stale_index(image: bytes, root: int) -> bool:
@@ -107,12 +133,11 @@ def _content(size: int) -> re.Pattern[bytes]:
     return re.compile(rb"[\x%02x-\xff]{2}" % max(1, min(255, size >> 8)))
 
 
-def _rows(page: _Page) -> Iterator[int]:
-    """Yields the row ids of a leaf: the second number of each cell."""
-    for cell in page.cells:
-        _, second = _varint(page.data, cell)
-        row, _ = _varint(page.data, second)
-        yield row
+def _size_and_row(page: _Page, cell: int) -> tuple[int, int]:
+    """Returns the length and the row id of a cell of a leaf: its first two numbers."""
+    size, second = _varint(page.data, cell)
+    row, _ = _varint(page.data, second)
+    return size, row
 
 
 def _varint(data: bytes, start: int) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from tsim.store.sqlite.backup import place_copy
 from tsim.store.sqlite.database import ERASE_SECONDS, DatabaseFile
 from tsim.store.sqlite.reader import SCRUB, SqliteReader
 from tsim.store.sqlite.readonly import ReadOnlyFile
-from tsim.store.sqlite.writing import delete, note_scrub, write
+from tsim.store.sqlite.writing import delete, note_scrub, tick, write
 
 BUSY_SECONDS = 30.0
 # Seconds between two attempts to erase what could not be erased when it was removed.
@@ -183,7 +183,7 @@ class SqliteStore(CurrentReads):
         with self._file.writing() as connection:
             there = delete(connection, thread)
             if there:
-                note_scrub(connection)
+                note_scrub(connection, tick(connection))
             return there
 
     def scrub(self) -> bool:

@@ -22,9 +22,9 @@ def write(
     connection: sqlite3.Connection, thread: str, changes: Changes, counters: Counters
 ) -> tuple[int, int]:
     """Writes the changes of a thread, creating it if needed; returns its version and epoch."""
-    if changes.removes:
-        note_scrub(connection)
     number, version, epoch = _advance(connection, thread, counters, removing=changes.removes)
+    if changes.removes:
+        note_scrub(connection, version)
     _remove(connection, number, changes)
     _insert(connection, number, changes)
     return version, epoch
@@ -43,17 +43,22 @@ def delete(connection: sqlite3.Connection, thread: str) -> bool:
     return bool(rows)
 
 
-def note_scrub(connection: sqlite3.Connection) -> None:
-    """Records that removed content may still be recoverable, each time with another value."""
+def note_scrub(connection: sqlite3.Connection, time: int) -> None:
+    """Records that what was removed at a time of the clock may still be recoverable."""
+    connection.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (SCRUB, str(time)))
+
+
+def tick(connection: sqlite3.Connection) -> int:
+    """Advances the clock of the file; returns the time, which is never given again."""
     ((now,),) = connection.execute("UPDATE clock SET now = now + 1 RETURNING now").fetchall()
-    connection.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (SCRUB, str(now)))
+    return int(now)
 
 
 def _advance(
     connection: sqlite3.Connection, thread: str, counters: Counters, *, removing: bool
 ) -> tuple[int, int, int]:
     """Assigns the next version to a thread; returns its number, version and epoch."""
-    ((now,),) = connection.execute("UPDATE clock SET now = now + 1 RETURNING now").fetchall()
+    now = tick(connection)
     rows: list[tuple[int, int, int]] = connection.execute(
         "INSERT INTO thread (name, version, epoch, next_turn, next_episode, next_cluster) "
         "VALUES (?1, ?2, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET version = ?2, "
