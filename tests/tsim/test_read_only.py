@@ -181,7 +181,7 @@ def test_what_cannot_be_opened_read_only_says_why(tmp_path, tiny_embedder, prese
         Memory.open(tmp_path / "typo.db", model=tiny_embedder, read_only=True)
     assert not (tmp_path / "typo.db").exists()
     (tmp_path / "notes.txt").write_text("my notes\n" * 500)
-    with pytest.raises(StoreError, match="is a database of another program"):
+    with pytest.raises(StoreError, match="is not a memory file"):
         Memory.open(tmp_path / "notes.txt", model=tiny_embedder, read_only=True)
     with closing(sqlite3.connect(tmp_path / "theirs.db")) as connection:
         connection.execute("CREATE TABLE invoices (x)")
