@@ -30,6 +30,7 @@ fix: $(VENV)/.dev  ## Format and repair what can be repaired.
 
 soak: $(VENV)/.dev  ## Kill a writing process two hundred times and more.
 	TSIM_SOAK=250 $(BIN)/python -m pytest -q tests/tsim/test_durability.py
+	$(BIN)/python bench/soak.py --seconds 120 --kills 0.2
 
 bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installed).
 	@$(BIN)/tsim models fetch
