@@ -1,5 +1,6 @@
 """`tsim add | search | context | episodes`: commands on the turns of threads."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -38,7 +39,7 @@ from tsim.logs.detect import Format
 from tsim.logs.reading import Log
 from tsim.memory import Memory
 from tsim.thread import CONTEXT_BUDGET
-from tsim.types import USER_ROLE, Hit, NewTurn
+from tsim.types import USER_ROLE, Hit, NewTurn, Receipt
 from tsim.types import ids as turn_ids
 
 Query = Annotated[
@@ -111,13 +112,26 @@ def add(
     if as_json:
         print_json({"receipts": [asdict(receipt) for receipt in receipts], **described(log)})
     else:
-        new = [receipt for receipt in receipts if not receipt.known]
-        episodes = len({receipt.episode for receipt in new})
-        known = f"; {len(receipts) - len(new)} were there already" if new != receipts else ""
-        print(f"added {len(new)} turns in {episodes} episodes to {thread} in {memory}{known}")
-        tell(log, source)
+        print(f"{_added(receipts)} to {thread} in {memory}{_known(receipts)}")
+        if text is None:
+            tell(log, source)
     if log.problems:
         raise typer.Exit(INCOMPLETE)
+
+
+def _added(receipts: Sequence[Receipt]) -> str:
+    new = [receipt for receipt in receipts if not receipt.known]
+    episodes = len({receipt.episode for receipt in new})
+    return f"added {_many(len(new), 'turn')} in {_many(episodes, 'episode')}"
+
+
+def _known(receipts: Sequence[Receipt]) -> str:
+    known = sum(receipt.known for receipt in receipts)
+    return f"; {known} {'was' if known == 1 else 'were'} there already" if known else ""
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _line(file: Path | None, text: str, role: str | None) -> Log:
