@@ -65,8 +65,10 @@ def _number(value: object, name: str) -> float:
 def before(text: str, now: datetime) -> Time:
     """Returns the time that a text such as `30min`, `12h`, `7d` or `2w` means: so long before now.
 
-    Digits alone are seconds since the epoch. Any other text is returned unchanged.
+    `now` is now. Digits alone are seconds since the epoch. Any other text is returned unchanged.
     """
+    if text.strip() == "now":
+        return now
     found = RELATIVE.fullmatch(text.strip())
     if SECONDS.fullmatch(text.strip()):
         return float(text)
