@@ -114,8 +114,7 @@ def _trimmed(text: str, shown: Sequence[tuple[int, int]]) -> list[tuple[int, int
         visible = SOLID.search(text, first, last)
         if not visible:
             continue
-        while text[last - 1].isspace():
-            last -= 1
+        last = visible.start() + len(text[visible.start() : last].rstrip())
         if out and not SOLID.search(text, out[-1][1], first):
             out[-1] = (out[-1][0], last)
             continue
