@@ -267,3 +267,28 @@ def test_a_record_without_a_speaker_is_named_with_its_keys():
 def test_an_empty_time_is_no_time():
     log = read({"role": "user", "text": "x", "time": ""})
     assert (log.turns[0].at, log.skipped) == (None, {})
+
+
+def test_requests_that_repeat_the_conversation_add_what_is_new():
+    said_so_far = [{"role": "system", "content": "Be brief."}]
+    lines = []
+    for n in range(6):
+        said_so_far = [*said_so_far, {"role": "user", "content": "ok"}]
+        answer = {"role": "assistant", "content": f"a{n}"}
+        response = {"choices": [{"message": {**answer, "refusal": None}}]}
+        lines.append(json.dumps({"request": {"messages": said_so_far}, "response": response}))
+        said_so_far = [*said_so_far, answer]
+    log = read("\n".join(lines))
+    expected = [(one["role"], one["content"]) for one in said_so_far]
+    assert said(log) == expected
+    assert log.skipped == {"repeated message": sum(1 + 2 * n for n in range(1, 6))}
+    assert said(read(f"[{','.join(lines)}]")) == expected
+    other = json.dumps({"messages": [*said_so_far[:2], {"role": "assistant", "content": "x"}]})
+    assert len(read("\n".join([*lines, other])).turns) == len(expected) + 3  # another branch
+
+
+def test_turns_that_are_the_same_are_all_kept():
+    lines = ['{"role": "user", "text": "ok"}'] * 3
+    assert len(read("\n".join(lines)).turns) == 3
+    assert len(read(f"[{','.join(lines)}]").turns) == 3
+    assert len(read("User: ok\nUser: ok\n").turns) == 2
