@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from scaleqa.backends.declaration import Access, BackendDeclaration
 from scaleqa.backends.limit import Limiter
@@ -133,7 +134,7 @@ class OpenAI:
     def _call(self, call: _Call) -> Call:
         name, text = call.function.name, call.function.arguments or "{}"
         try:
-            arguments = json.loads(text)
+            arguments = from_json(text)
         except ValueError:
             arguments = None
         if not isinstance(arguments, dict):

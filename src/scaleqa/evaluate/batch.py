@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from scaleqa.backends import ChatModel, Price, Reply, Request
 from scaleqa.backends.openai import Completion, answer_body
@@ -197,7 +198,7 @@ def _asked(beside: Path) -> Iterator[tuple[str, Row]]:
     """Reads what was asked; earlier versions wrote the row beside the id, not under a name."""
     for place, text in enumerate(_text_lines(beside)):
         try:
-            line = json.loads(text)
+            line = from_json(text)
             key = str(line.pop("custom_id"))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate.former import former_name, upgraded
 from scaleqa.evaluate.rows import Row
+from scaleqa.packages.check import NAME
 from tsim import private
 
 
@@ -59,8 +61,18 @@ class RowFile:
 
 
 def row_path(out: Path, system: str, package: str) -> Path:
-    """Returns the file for the rows of a system on a package."""
-    return out / re.sub(r"[^\w.=-]+", "_", system) / f"{package}.jsonl"
+    """Returns the file for the rows of a system on a package, which is below `out`.
+
+    Raises:
+        DataError: The names would lead elsewhere.
+    """
+    directory = re.sub(r"[^\w.=-]+", "_", system)
+    if directory in ("", ".", "..") or not NAME.fullmatch(package):
+        raise DataError(
+            f"rows of system {system!r:.80} on package {package!r:.80} have no place below {out}; "
+            "expected names of letters, digits, '_', '.', '=' and '-'"
+        )
+    return out / directory / f"{package}.jsonl"
 
 
 def former_path(out: Path, system: str, package: str) -> Path | None:
@@ -159,7 +171,7 @@ def read_row(found: Any, path: Path, place: int, *, detail: bool = True) -> Row:
 
 def _loaded(line: bytes, path: Path, place: int) -> Any:
     try:
-        return json.loads(line)
+        return from_json(line)
     except ValueError as error:
         raise DataError(f"{path}, line {place + 1} is damaged; remove the file") from error
 
