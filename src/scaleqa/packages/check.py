@@ -73,7 +73,7 @@ def _of_question(question: Question, turns: int) -> Iterator[str]:
         )
     outside = _outside(question.evidence, turns)
     if outside:
-        yield f"{outside} as evidence"
+        yield f"gives as evidence what is not there: it {outside}"
     if question.options is not None and not question.options:
         yield "has options, but none to choose from; leave them out, or give some"
     if question.grader != LETTER or question.answer is None:

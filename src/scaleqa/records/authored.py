@@ -26,7 +26,6 @@ from scaleqa.records.readings import Flag, Mode, Reading, sealed_asides, sealed_
 from scaleqa.records.schema import Aside, Letter, Life, Record, Wording
 from scaleqa.records.talk_readings import TalkReading
 
-
 # A reader and what was given to them at once: a directory and a file below it.
 GIVEN = re.compile(r"\w[\w.=-]*/\w[\w.=-]*")
 
