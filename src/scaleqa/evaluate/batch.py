@@ -244,7 +244,7 @@ def _read_answers(paths: Sequence[Path], known: set[str]) -> Mapping[str, Reply]
         for number, text in enumerate(_text_lines(path), 1):
             try:
                 line = _Line.model_validate_json(text)
-                answer = None if line.failed else _reply(line)
+                answer = None if line.failed else _said(line)
             except ValidationError as error:
                 raise DataError(
                     f"{path}, line {number} is no answer of a batch: {text[:200]!r}"
@@ -270,5 +270,7 @@ def _text_lines(path: Path) -> list[str]:
         raise DataError(f"{path} cannot be read as lines of JSON: {error}") from None
 
 
-def _reply(line: _Line) -> Reply:
-    return Completion.model_validate(line.response.body if line.response else None).reply
+def _said(line: _Line) -> Reply | None:
+    """Returns what was answered; None for silence, which is a failure as it is in a run."""
+    found = Completion.model_validate(line.response.body if line.response else None)
+    return None if found.silent else found.reply
