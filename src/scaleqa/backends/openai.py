@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from scaleqa.backends.declaration import Access, BackendDeclaration
 from scaleqa.backends.limit import Limiter
 from scaleqa.backends.protocol import MOST_TOKENS, Call, Function, Message, Reply, Request
+from scaleqa.backends.stop import Stop
 from scaleqa.options import NoOptions
 from tsim import environment
 from tsim.errors import RemoteError
@@ -101,6 +102,7 @@ class OpenAI:
         key: str | None = None,
         limiter: Limiter | None = None,
         patience: Patience = PATIENCE,
+        stop: Stop | None = None,
     ) -> None:
         """Opens a connection.
 
@@ -110,6 +112,7 @@ class OpenAI:
             key: Bearer token, if the server needs one.
             limiter: Rate limiter for all requests, including retries.
             patience: Timeouts and retries.
+            stop: Once it is set, nothing more is sent.
 
         Raises:
             InputError: The URL or the key cannot be one.
@@ -119,7 +122,9 @@ class OpenAI:
         self._url = f"{base_url.rstrip('/')}/chat/completions"
         self._shown = public_url(self._url)
         self._patience = patience
-        hooks = {"request": [lambda _: limiter.wait()]} if limiter else {}
+        first = [limiter.wait] if limiter else []
+        last = [stop.check] if stop else []
+        hooks = {"request": [lambda _, do=do: do() for do in (*first, *last)]}
         self._client = httpx.Client(headers=authorization(key), event_hooks=hooks)
 
     def reply(self, request: Request) -> Reply:
@@ -230,7 +235,15 @@ def _make(subject: str, options: NoOptions, access: Access) -> OpenAI:
     base = url or environment.chat_endpoint()
     wanted = access.key_variable or (KEY_VARIABLE if base.startswith("https://") else None)
     key = environment.api_key(wanted) if wanted else None
-    return OpenAI(model, base_url=base, key=key, limiter=access.limiter)
+    patience = replace(PATIENCE, sleep=access.stop.sleep)
+    return OpenAI(
+        model,
+        base_url=base,
+        key=key,
+        limiter=access.limiter,
+        patience=patience,
+        stop=access.stop,
+    )
 
 
 BACKEND = BackendDeclaration(

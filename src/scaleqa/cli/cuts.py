@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scaleqa.cli.arguments import EmbeddingModel, typed_command
+from scaleqa.cli.arguments import EmbeddingModel, require_writable, typed_command
 from scaleqa.datasets.tiage import DEV, TEST, Chat, load_chats
 from scaleqa.evaluate.cuts import Embedded, compare_rules, embedded
 from scaleqa.pages.markdown import write_markdown
@@ -29,6 +29,7 @@ def cuts(
 
     Example: scaleqa cuts data/tiage
     """
+    require_writable(table)
     sets = {name: load_chats(directory / name) for name in (DEV, TEST)}
     embedder = open_embedder(model, cached=True)
     ready = {name: _embed(name, held.chats, embedder) for name, held in sets.items()}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scaleqa.cli.arguments import EmbeddingModel
+from scaleqa.cli.arguments import EmbeddingModel, require_writable
 from scaleqa.fit import fit as fit_weights
 from tsim.cli.shell import AsJson, print_json, progress_bar
 from tsim.embed import open_embedder
@@ -27,6 +27,7 @@ def fit(
 
     Example: scaleqa fit --out weights.json
     """
+    require_writable(out)
     name = model or default_model()
     embedder = open_embedder(model, cached=True)
     with progress_bar("fitting") as advance:

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from scaleqa.backends import open_backend
+from scaleqa.cli.arguments import resumable
 from scaleqa.datasets import open_dataset
-from scaleqa.evaluate import Reading, RunSettings, run_packages
-from scaleqa.figures.scores import Scores, score
+from scaleqa.evaluate import Reading, RunSettings, run_systems
+from scaleqa.figures.scores import score
 from scaleqa.packages import load_packages, write_packages
 from scaleqa.pages.terminal import print_tables
 from scaleqa.prompts import template
@@ -52,12 +53,12 @@ def quickstart(
     stderr.print(f"{questions} questions about one thread of {turns} turns")
     reading = Reading(backend=open_backend("extractive"), template=template("answer.v1"))
     embedder = open_embedder(cached=True)
-    results: dict[str, Scores] = {}
-    for system in SYSTEMS:
-        settings = RunSettings(system=system, reading=reading)
-        with progress_bar(f"{system:13}") as advance:
-            rows = run_packages(loaded, settings, embedder, out / "rows", progress=advance)
-        results[system] = score(rows)
+    several = [RunSettings(system=system, reading=reading) for system in SYSTEMS]
+    with resumable(out):
+        rows = run_systems(
+            loaded, several, embedder, out / "rows", bar=lambda name: progress_bar(f"{name:13}")
+        )
+    results = {name: score(own) for name, own in rows.items()}
     page = out / "report.html"
     write_report(out / "rows", page)
     if as_json:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -12,7 +13,7 @@ from pydantic_core import from_json
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate.former import former_name, upgraded
-from scaleqa.evaluate.rows import Row
+from scaleqa.evaluate.rows import VERSION, Row
 from scaleqa.packages.check import NAME
 from tsim import private
 
@@ -116,6 +117,17 @@ def row_files(directory: Path) -> list[Path]:
     return sorted(directory.rglob("*.jsonl"))
 
 
+def first_rows(out: Path) -> Iterator[tuple[Path, Row]]:
+    """Reads the first row of every file that `row_path` may have named.
+
+    Raises:
+        DataError: A line is damaged, or no row.
+    """
+    for path in sorted(out.glob("*/*.jsonl")):
+        for row in islice(iterate(path, detail=False), 1):
+            yield path, row
+
+
 def all_rows(directory: Path, *, detail: bool = True) -> list[Row]:
     """Reads all rows of a run.
 
@@ -157,6 +169,12 @@ def read_row(found: Any, path: Path, place: int, *, detail: bool = True) -> Row:
     Raises:
         DataError: It is no row.
     """
+    version = found.get("version", VERSION) if isinstance(found, dict) else VERSION
+    if version != VERSION:
+        raise DataError(
+            f"{path}, line {place + 1} is a row of version {version!r:.40}, and this scaleqa reads "
+            f"versions up to {VERSION}; use the scaleqa that wrote it"
+        )
     try:
         known = upgraded({"place": place, **found})
         if not detail:

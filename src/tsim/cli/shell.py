@@ -31,6 +31,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 stderr = Console(stderr=True, highlight=False)
 
 
+def tell(text: str) -> None:
+    """Says something on stderr."""
+    stderr.print(text, markup=False, soft_wrap=True)
+
+
 def print_json(value: Any) -> None:
     """Prints a value as JSON on stdout."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
