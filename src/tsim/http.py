@@ -10,13 +10,13 @@ from weakref import WeakSet
 
 import httpx
 
+from tsim.credentials import without_credentials
 from tsim.errors import InputError, RemoteError
 
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 # Attempts while a server has never answered: it is more likely absent than busy.
 FIRST_ATTEMPTS = 3
 CONNECTING = 10.0
-CREDENTIALS = re.compile(r"(?<=://)[^/?#\s@]*@")
 
 # Clients whose server has answered at least once, whatever it said.
 _answered: WeakSet[httpx.Client] = WeakSet()
@@ -38,11 +38,6 @@ class Patience:
         self.sleep(min(self.longest_wait, backoff if asked is None else asked))
 
 
-def without_credentials(text: str) -> str:
-    """Returns a text without the user names and passwords of the URLs in it."""
-    return CREDENTIALS.sub("", text)
-
-
 def public_url(url: str) -> str:
     """Returns a base URL as it may be shown: without credentials, query and fragment.
 
@@ -59,22 +54,6 @@ def public_url(url: str) -> str:
             "http://HOST:PORT/v1 or https://HOST/v1"
         )
     return without_credentials(re.split(r"[?#]", url.rstrip("/"))[0])
-
-
-def authorization(key: str | None) -> dict[str, str]:
-    """Returns the headers for an API key, if there is one.
-
-    Raises:
-        InputError: It has characters that no header can have; the message does not show it.
-    """
-    if not key:
-        return {}
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise InputError(
-            "the API key has a space, a line break or a character outside of ASCII, so it was not "
-            "copied as it is; set it again"
-        )
-    return {"Authorization": f"Bearer {key}"}
 
 
 def post(

@@ -15,8 +15,9 @@ from scaleqa.backends.protocol import MOST_TOKENS, Call, Function, Message, Repl
 from scaleqa.backends.stop import Stop
 from scaleqa.options import NoOptions
 from tsim import environment
+from tsim.credentials import authorization
 from tsim.errors import RemoteError
-from tsim.http import Patience, authorization, post, public_url
+from tsim.http import Patience, post, public_url
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 PATIENCE = Patience(timeout=120.0, attempts=8)

@@ -12,7 +12,7 @@ import typer
 
 from scaleqa.errors import DataError
 from tsim.cli.shell import tell
-from tsim.http import without_credentials
+from tsim.credentials import without_credentials
 
 Threads = Annotated[
     str,

@@ -12,7 +12,7 @@ from scaleqa.evaluate.cuts import Embedded, compare_rules, embedded
 from scaleqa.pages.markdown import write_markdown
 from scaleqa.pages.terminal import print_tables
 from scaleqa.report.cuts import cuts_page, cuts_table
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.embed import Embedder, open_embedder
 
 
@@ -42,7 +42,7 @@ def cuts(
         print_json({"window": window, "rules": [asdict(one) for one in found]})
         return
     print_tables(cuts_table(found))
-    print(f"{len(sets[TEST].chats)} test chats, windows of {window} gaps; lower Pk is better")
+    say(f"{len(sets[TEST].chats)} test chats, windows of {window} gaps; lower Pk is better")
 
 
 def _embed(label: str, chats: tuple[Chat, ...], embedder: Embedder) -> list[Embedded]:

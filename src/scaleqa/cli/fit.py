@@ -8,7 +8,7 @@ import typer
 
 from scaleqa.cli.arguments import EmbeddingModel, require_writable
 from scaleqa.fit import fit as fit_weights
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.embed import open_embedder
 from tsim.environment import default_model
 
@@ -36,4 +36,4 @@ def fit(
     if as_json:
         print_json(json.loads(content))
         return
-    print(f"Wrote {out}")
+    say(f"Wrote {out}")

@@ -31,7 +31,7 @@ from scaleqa.records import (
 from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
 from scaleqa.specs import Spec, split_specs
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -161,4 +161,4 @@ def _show(table: Reproduction, page: Page, files: dict[str, Path], *, machine: b
         print_json({"name": table.name, **to_json(page), "files": named})
         return
     print_tables(*(replace(one, title=one.title or page.title) for one in page.tables))
-    print(f"wrote {files['table']}, {files['page']} and {files['figure']}")
+    say(f"wrote {files['table']}, {files['page']} and {files['figure']}")

@@ -25,7 +25,7 @@ from scaleqa.report.retrieval import retrieval_page
 from scaleqa.report.summaries import retrieval_table
 from scaleqa.specs import split_specs
 from scaleqa.systems import with_budget
-from tsim.cli.shell import AsJson, print_json, progress_bar, tell
+from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 from tsim.embed import open_embedder
 
 
@@ -79,4 +79,4 @@ def retrieve(
         return
     print_tables(retrieval_table(found))
     if out:
-        print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")
+        say(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")

@@ -29,7 +29,7 @@ from scaleqa.pages.terminal import print_tables
 from scaleqa.prompts import Template, template
 from scaleqa.report.summaries import compared_table, costs_table, scores_table
 from scaleqa.specs import split_specs
-from tsim.cli.shell import AsJson, print_json, progress_bar, tell
+from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 from tsim.embed import open_embedder
 
 # The prompt of the paper's four options, of other choices, and of free answers.
@@ -117,7 +117,7 @@ def compare(
         print_json({"track": track, "questions": questions, "measures": measures})
         return
     print_tables(compared_table(first, second, found, track))
-    print(f"{questions} questions; intervals by paired bootstrap, McNemar's test is exact")
+    say(f"{questions} questions; intervals by paired bootstrap, McNemar's test is exact")
 
 
 def chosen_template(prompt: str | None, packages: list[Package]) -> Template:
@@ -134,5 +134,5 @@ def print_scores(results: dict[str, Scores], out: Path) -> None:
     if any(scores.answers and scores.answers.prompt_tokens for scores in results.values()):
         print_tables(costs_table(results))
     if not all(scores.answers for scores in results.values()):
-        print("No language model answered, so there is no accuracy; choose one with --backend.")
-    print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")
+        say("No language model answered, so there is no accuracy; choose one with --backend.")
+    say(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")

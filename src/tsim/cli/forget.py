@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tsim.characters import visible
 from tsim.cli.options import (
     MEMORY,
     PRESET,
@@ -22,7 +23,7 @@ from tsim.cli.options import (
     narrowed,
     text_or_stdin,
 )
-from tsim.cli.shell import AsJson, failed, print_json
+from tsim.cli.shell import AsJson, failed, print_json, say
 from tsim.errors import InputError
 from tsim.forgetting import preview
 from tsim.memory import Memory
@@ -111,11 +112,11 @@ def _ask(found: ForgetPreview, as_json: bool) -> None:
         print_json({**asdict(found), "forgotten": False})
     else:
         for number, line in list(zip(found.turns, found.lines, strict=True))[:SHOWN]:
-            print(f"{number} {line}")
+            say(f"{number} {line}")
         if len(found) > SHOWN:
-            print(f"… and {len(found) - SHOWN} more")
+            say(f"… and {len(found) - SHOWN} more")
     if not as_json and sys.stdin.isatty():
-        if typer.confirm(f"Forget these {len(found)} turns of {found.thread}?", err=True):
+        if typer.confirm(visible(f"Forget these {len(found)} turns of {found.thread}?"), err=True):
             return
         raise typer.Exit(1)
     message = (
@@ -130,4 +131,4 @@ def _report(gone: Forgotten, thread: str, as_json: bool) -> None:
         print_json({"thread": thread, **asdict(gone)})
         return
     kinds = (f"{key.replace('_', ' ')}: {value}" for key, value in asdict(gone).items() if value)
-    print("forgotten;", "; ".join(kinds) if gone.turns else "no turn was found")
+    say("forgotten;", "; ".join(kinds) if gone.turns else "no turn was found")

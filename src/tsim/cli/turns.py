@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from tsim.assemble import line
 from tsim.checking import check_turn
-from tsim.cli.logfile import INCOMPLETE, Ids, LogFormat, Strict, described, read, tell
+from tsim.cli.logfile import (
+    INCOMPLETE,
+    Ids,
+    LogFormat,
+    Strict,
+    described,
+    read,
+    say_what_was_left_out,
+)
 from tsim.cli.options import (
     MEMORY,
     PRESET,
@@ -31,7 +37,7 @@ from tsim.cli.options import (
     narrowed,
     text_or_stdin,
 )
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, hand_over, print_json, progress_bar, say, show
 from tsim.errors import InputError
 from tsim.excerpt import excerpt
 from tsim.logs.detect import Format
@@ -114,8 +120,8 @@ def add(
         new = [receipt for receipt in receipts if not receipt.known]
         episodes = len({receipt.episode for receipt in new})
         known = f"; {len(receipts) - len(new)} were there already" if new != receipts else ""
-        print(f"added {len(new)} turns in {episodes} episodes to {thread} in {memory}{known}")
-        tell(log, source)
+        say(f"added {len(new)} turns in {episodes} episodes to {thread} in {memory}{known}")
+        say_what_was_left_out(log, source)
     if log.problems:
         raise typer.Exit(INCOMPLETE)
 
@@ -167,9 +173,9 @@ def search(
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
-        print(f"no results in thread {', '.join(names)} of {memory}")
+        say(f"no results in thread {', '.join(names)} of {memory}")
     else:
-        Console().print(_table(hits))
+        show(_table(hits))
 
 
 def context(
@@ -212,7 +218,7 @@ def context(
     if as_json:
         print_json({"context": text})
     else:
-        print(text)
+        hand_over(text)
 
 
 def episodes(
@@ -243,9 +249,9 @@ def episodes(
     for episode in found:
         first = episode.turns[0]
         name = f"{episode.id} (open)" if episode.open else str(episode.id)
-        begins = Text(excerpt(f"{first.role}: {first.text}"))
+        begins = excerpt(f"{first.role}: {first.text}")
         table.add_row(name, turn_ids(episode.turns), begins)
-    Console().print(table)
+    show(table)
 
 
 def _table(hits: list[Hit]) -> Table:
@@ -256,5 +262,5 @@ def _table(hits: list[Hit]) -> Table:
         where = f"{hit.thread}\n" if several else ""
         text = where + "\n".join(excerpt(f"{turn.id} {line(turn)}") for turn in hit.turns)
         score = f"{hit.score:.2f}" if hit.relevance is None else f"{hit.relevance:.0%}"
-        table.add_row(score, str(hit.why), Text(text))
+        table.add_row(score, str(hit.why), (text))
     return table

@@ -6,9 +6,10 @@ import httpx
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from tsim.credentials import authorization
 from tsim.embed.protocol import require_text
 from tsim.errors import RemoteError
-from tsim.http import Patience, authorization, post, public_url
+from tsim.http import Patience, post, public_url
 from tsim.vectors import Vector, Vectors, unit
 
 PATIENCE = Patience()
