@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from tsim.embed import Embedder
-from tsim.toolkit import DenseIndex, Postings, Vector, tokens
+from tsim.toolkit import DenseIndex, Postings, Vector, indented, said, tokens
 
 WARNING = 0.7  # of the room: above it the controller is asked to save what matters
 KEPT = 0.5  # of the queue, when it is flushed
@@ -42,8 +42,8 @@ class Passage:
 
 
 def line(turn: StreamTurn) -> str:
-    """Returns a message as a line of a context."""
-    return f"{turn.role}: {turn.text}"
+    """Returns a message as it appears in a context."""
+    return said(turn.role, turn.text)
 
 
 def words(text: str) -> int:
@@ -183,7 +183,7 @@ class Memory:
         parts = [f"[core memory: {block}]\n{text}" for block, text in self.core.items() if text]
         if self.summary:
             parts.append(f"[summary of earlier messages]\n{self.summary}")
-        return "\n".join(parts)
+        return "\n".join(map(indented, parts))
 
     def recent(self) -> str:
         """Formats the queue."""
