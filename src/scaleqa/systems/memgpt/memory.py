@@ -165,8 +165,8 @@ class Memory:
         """
         if not content.strip():
             raise RefusedError("content is empty; give the text to keep")
-        framed = f"\n{content}\n"
-        held = tuple(turn.id for turn in self.queue if f"\n{line(turn)}\n" in framed)
+        framed = f"\n{indented(content)}\n"
+        held = tuple(turn.id for turn in self.queue if f"\n{indented(line(turn))}\n" in framed)
         self._archival.extend(self._embedder.embed([content]))
         self.passages.append(Passage(text=content, turns=held))
 
