@@ -46,6 +46,10 @@ def line(turn: StreamTurn) -> str:
     return said(turn.role, turn.text)
 
 
+def _plain(turn: StreamTurn) -> str:
+    return f"{turn.role}: {turn.text}"
+
+
 def words(text: str) -> int:
     """Counts whitespace words."""
     return len(text.split())
@@ -165,8 +169,13 @@ class Memory:
         """
         if not content.strip():
             raise RefusedError("content is empty; give the text to keep")
-        framed = f"\n{indented(content)}\n"
-        held = tuple(turn.id for turn in self.queue if f"\n{indented(line(turn))}\n" in framed)
+        # Whoever quotes a message may leave out what indents its lines.
+        framed = f"\n{content}\n"
+        held = tuple(
+            turn.id
+            for turn in self.queue
+            if any(f"\n{quoted}\n" in framed for quoted in (line(turn), _plain(turn)))
+        )
         self._archival.extend(self._embedder.embed([content]))
         self.passages.append(Passage(text=content, turns=held))
 
