@@ -12,6 +12,7 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate.batch import import_batch
 from scaleqa.evaluate.rowfile import all_rows, row_path
 from scaleqa.judges.letter import letter_of
+from scaleqa.lengths import parse_target
 from scaleqa.noise import load_pool
 from scaleqa.packages import build, load_packages, write_packages
 from scaleqa.records.authored import read_authored
@@ -242,6 +243,11 @@ def test_keys_of_authors_lead_nowhere_else(tmp_path):
 def test_ids_with_endless_numbers_are_no_ids():
     with pytest.raises(DataError, match="is not an id"):
         letter(f"s1:Legal-{'1' * 5000}")
+
+
+def test_lengths_have_an_end():
+    with pytest.raises(DataError, match="is no length"):
+        parse_target("9" * 5000)
 
 
 def test_letters_that_match_without_case_only_are_no_answer():

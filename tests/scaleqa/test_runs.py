@@ -12,11 +12,17 @@ import pytest
 
 from scaleqa.backends import Stop, StoppedError, open_backend
 from scaleqa.backends.openai import OpenAI
+from scaleqa.cli.app import main
+from scaleqa.cli.arguments import typed_command
 from scaleqa.errors import DataError
 from scaleqa.evaluate import RunSettings, run_packages, run_systems
+from scaleqa.evaluate.batch import BatchSettings, export_batch
 from scaleqa.evaluate.lock import locked
 from scaleqa.evaluate.rowfile import all_rows, read_rows
 from scaleqa.packages import build, write_packages
+from scaleqa.pages.table import listing
+from scaleqa.pages.terminal import print_tables
+from scaleqa.prompts import template
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import loop
 from tests.support.servers import JsonServer, completion, serving
@@ -250,3 +256,65 @@ def test_a_file_is_no_directory_of_rows(packages, tiny_embedder, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(DataError, match="is no directory; choose another --out"):
         run_packages(packages, RunSettings(system="oracle"), tiny_embedder, tmp_path / "file")
+
+
+def test_a_batch_checks_all_systems_before_the_first(packages, tiny_embedder, tmp_path):
+    asked = BatchSettings(
+        systems=("zero_shot", "nobody"), answer_model="m", template=template("answer.v1")
+    )
+    steps = []
+    with pytest.raises(DataError, match="no system 'nobody'"):
+        export_batch(
+            packages,
+            asked,
+            tiny_embedder,
+            tmp_path / "p.jsonl",
+            progress=lambda *n: steps.append(n),
+        )
+    assert not steps
+    assert not [*tmp_path.iterdir()]
+
+
+def test_commands_are_noted_without_credentials(monkeypatch):
+    given = ["retrieve", "/some/where/packages", "--assist", "openai:m@http://me:hunter2@h:1/v1"]
+    monkeypatch.setattr(sys, "argv", ["scaleqa", *given])
+    assert typed_command() == "scaleqa retrieve packages --assist openai:m@http://h:1/v1"
+
+
+def test_tables_show_what_would_act_on_a_terminal(capsys):
+    print_tables(listing([{"package": "\x1b[2J[/red]", "turns": 3}], title="\x9b[bold]"))
+    printed = capsys.readouterr().out
+    assert "\\x1b[2J[/red]" in printed
+    assert "\\x9b[bold]" in printed
+    assert "\x1b" not in printed
+    assert "\x9b" not in printed
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("retrieve", "[/red]\x1b[2J"),
+        ("retrieve", "scaleqa:target=16k,subset=2", "--system", "[/red]\x1b[2J"),
+        ("run", "scaleqa:target=\x1b[2J", "--out", "x", "--backend", "[/red]"),
+        ("report", "[/red]\x1b[2J"),
+        ("compare", "[/red]\x1b[2J", "a", "b"),
+        ("systems", "[/red]\x1b[2J"),
+        ("backends", "[/red]\x1b[2J"),
+        ("datasets", "[/red]\x1b[2J"),
+        ("data", "show", "[/red]\x1b[2J"),
+        ("data", "validate", "[/red]\x1b[2J"),
+        ("noise", "report", "[/red]\x1b[2J"),
+        ("build", "--out", "x", "--dataset", "[/red]\x1b[2J"),
+        ("batch", "import", "[/red]\x1b[2J", "b", "--out", "c"),
+        ("cuts", "[/red]\x1b[2J"),
+    ],
+)
+def test_no_command_takes_names_for_anything_else(words, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["scaleqa", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.out + printed.err
+    assert "[/red]" in printed.err or "x1b" in printed.err

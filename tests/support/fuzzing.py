@@ -23,7 +23,7 @@ PIECES = (
     "last week", "in May", "three days ago", "k", "M", "%", "*", "*" * 500, " " * 500, "\n" * 500,
     "a" * 300, "answer " * 50, "1/1/24, 10:00 - A: ", "a,b,c", "gone",
 )  # fmt: skip
-VALUES = (
+VALUES: tuple[object, ...] = (
     None, True, False, 0, -1, 10**30, 1.5, float("inf"), float("nan"), "", "x", "\ud800", "../..",
     [], {}, [None], [[]], {"a": None}, "9" * 400, -(10**9), [0] * 50, {"": ""},
 )  # fmt: skip

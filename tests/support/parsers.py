@@ -267,8 +267,8 @@ def _published(directory: Path) -> Iterator[Target]:
         read=_from_file(file, lambda _: open_threads(spec)),
     )
     said = [{"speaker": "Ann", "dia_id": f"D1:{n}", "text": "I live in Lyon."} for n in range(2)]
-    asked = {"question": "Where?", "answer": "Lyon", "evidence": ["D1:0"], "category": 4}
-    talk = {"sample_id": "c1", "conversation": {"session_1": said}, "qa": [asked]}
+    query = {"question": "Where?", "answer": "Lyon", "evidence": ["D1:0"], "category": 4}
+    talk = {"sample_id": "c1", "conversation": {"session_1": said}, "qa": [query]}
     locomo = directory / "locomo.json"
     yield Target(
         name="LoCoMo",
@@ -277,7 +277,7 @@ def _published(directory: Path) -> Iterator[Target]:
     )
     chats = directory / "realtalk"
     chats.mkdir(exist_ok=True)
-    real = {"session_1": [{**one, "clean_text": one["text"]} for one in said], "qa": [asked]}
+    real = {"session_1": [{**one, "clean_text": one["text"]} for one in said], "qa": [query]}
     yield Target(
         name="REALTALK",
         seeds=[json.dumps(real)],

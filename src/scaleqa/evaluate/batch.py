@@ -21,12 +21,14 @@ from scaleqa.backends.openai import Completion, answer_body
 from scaleqa.errors import DataError
 from scaleqa.evaluate.feed import fed_system
 from scaleqa.evaluate.grading import Grading, Reading, graded
+from scaleqa.evaluate.lock import locked
 from scaleqa.evaluate.loop import RunSettings, run_of
 from scaleqa.evaluate.rowfile import read_row, read_rows, row_path, write_rows, write_whole
 from scaleqa.evaluate.rows import Row
 from scaleqa.judges import Judge, open_judge
 from scaleqa.packages import Package
 from scaleqa.prompts import Template
+from scaleqa.systems import Tools, check_systems
 from tsim.embed import Embedder
 
 URL = "/v1/chat/completions"
@@ -112,6 +114,7 @@ def export_batch(
     """
     if out.exists():
         raise DataError(f"{out} is there already; name a new file, or remove it first")
+    check_systems(settings.systems, Tools(embedder=embedder, model=settings.model))
     total = len(settings.systems) * sum(len(package.questions) for package in packages)
     requests: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
@@ -175,9 +178,10 @@ def import_batch(
             asked_by = row.model_copy(update={"run": row.run.model_copy(update={"reader": reader})})
             path = row_path(out, row.run.system, row.run.package)
             files[path].append(graded(asked_by, replies[key], judge, embedder, price=price))
-    whole = {path: _joined(path, rows) for path, rows in files.items()}
-    for path, rows in whole.items():
-        write_rows(path, rows)
+    with locked(out):
+        whole = {path: _joined(path, rows) for path, rows in files.items()}
+        for path, rows in whole.items():
+            write_rows(path, rows)
     return [row for rows in whole.values() for row in rows]
 
 

@@ -19,7 +19,7 @@ from scaleqa.evaluate.loop import RunSettings, check_run, run_package
 from scaleqa.evaluate.rowfile import first_rows
 from scaleqa.evaluate.rows import Row
 from scaleqa.packages import Package
-from scaleqa.systems import Tools, open_system
+from scaleqa.systems import Tools, check_systems
 from tsim.embed import Embedder
 
 # Shows the progress of what it is given the name of.
@@ -93,8 +93,7 @@ def check_runs(
         DataError: See `run_systems`.
     """
     for settings in several:
-        # Opening a system is what shows that its options, extras and weights are there.
-        open_system(settings.system, Tools(embedder=embedder, model=settings.model)).close()
+        check_systems([settings.system], Tools(embedder=embedder, model=settings.model))
         for package in packages:
             check_run(package, settings, embedder, out)
     if out:
