@@ -67,9 +67,10 @@ def before(text: str, now: datetime) -> Time:
 
     Digits alone are seconds since the epoch. Any other text is returned unchanged.
     """
-    found = RELATIVE.fullmatch(text.strip())
-    if SECONDS.fullmatch(text.strip()):
-        return float(text)
+    written = text.strip()
+    if SECONDS.fullmatch(written):
+        return float(written)
+    found = RELATIVE.fullmatch(written)
     if not found:
         return text
     return datetime.fromtimestamp(now.timestamp() - int(found[1]) * UNITS[found[2]], UTC)

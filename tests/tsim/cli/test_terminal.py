@@ -61,6 +61,8 @@ def test_what_acts_on_a_terminal_is_shown_instead(text, shown):
         ("search", "x", "--preset", EVIL),
         ("search", "x", "--since", EVIL),
         ("search", "x", "--meta", EVIL),
+        ("search", "x", "--meta", f"deep={'[' * 100_000}"),
+        ("search", "x", "--since", "1719744800\x1c"),
     ],
 )
 def test_no_command_takes_texts_or_names_for_anything_else(inside, tmp_path, command):
