@@ -159,7 +159,7 @@ def _at_once(
     left: Iterator[Package] = iter(packages)
     taking = threading.Lock()
     found: dict[str, list[Row]] = {}
-    failed: list[Exception] = []
+    failed: list[BaseException] = []
 
     def work() -> None:
         try:
@@ -169,7 +169,7 @@ def _at_once(
                 if package is None:
                     return
                 found[package.name] = run_one(package)
-        except Exception as error:  # noqa: BLE001 - raised again by whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
             failed.append(error)
             stop.set()
 
