@@ -24,7 +24,9 @@ MISSING = "…"
 # A line that stands for turns that are left out.
 MARK = f"{MISSING}\n"
 # What any reader may take for the end of a line.
-BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029](?<!\r(?=\n))")  # "\r\n" once
+BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# The place after it, which is filled faster than the whole is replaced; "\r\n" is one end.
+BROKEN = re.compile(f"(?<={BREAK.pattern})(?!(?<=\r)\n)")
 SOLID, SPACE = re.compile(r"\S"), re.compile(r"\s+")
 WIDEST_INDENTATION = 200
 # Speakers whose line could be taken for a heading or a mark, or whose name has no clear end.
@@ -93,7 +95,7 @@ def said(role: str, text: str) -> str:
 
 def indented(text: str) -> str:
     """Returns a text whose lines, but for the first, begin with a space."""
-    return BREAK.sub(lambda found: f"{found.group()} ", text)
+    return BROKEN.sub(" ", text)
 
 
 def excerpt(turn: Turn) -> str:
@@ -125,8 +127,7 @@ def _trimmed(text: str, shown: Sequence[tuple[int, int]]) -> list[tuple[int, int
         visible = SOLID.search(text, first, last)
         if not visible:
             continue
-        while text[last - 1].isspace():
-            last -= 1
+        last = visible.start() + len(text[visible.start() : last].rstrip())
         if out and not SOLID.search(text, out[-1][1], first):
             out[-1] = (out[-1][0], last)
             continue

@@ -60,6 +60,8 @@ def described(log: Log) -> dict[str, Any]:
 
 def say_what_was_left_out(log: Log, source: str) -> None:
     """Says what was left out of a log, and names the first messages that could not be read."""
+    if log.format is Format.PARAGRAPHS and log.turns:
+        say("read as plain text: each paragraph is a turn of the user")
     if log.skipped:
         say("left out:", ", ".join(_counted(kind, n) for kind, n in log.skipped.items()))
     for problem in log.problems[:SHOWN]:
