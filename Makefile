@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: quickstart test lint fix bench soak dist clean help
+.PHONY: quickstart test lint fix bench soak fuzz dist clean help
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -31,6 +31,9 @@ fix: $(VENV)/.dev  ## Format and repair what can be repaired.
 soak: $(VENV)/.dev  ## Kill a writing process two hundred times and more.
 	TSIM_SOAK=250 $(BIN)/python -m pytest -q tests/tsim/test_durability.py
 	$(BIN)/python bench/soak.py --seconds 120 --kills 0.2
+
+fuzz: $(VENV)/.dev  ## Read damaged inputs with every parser for ten minutes.
+	$(BIN)/python bench/fuzz.py --seconds 600
 
 bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installed).
 	@$(BIN)/tsim models fetch

@@ -3,6 +3,7 @@
 from scaleqa.errors import DataError
 
 KILO = 1000
+MOST_DIGITS = 12
 
 
 def parse_target(text: str) -> int:
@@ -13,8 +14,8 @@ def parse_target(text: str) -> int:
     """
     scale = {"k": KILO, "m": KILO * KILO}.get(text[-1:].lower(), 1)
     digits = text[:-1] if scale > 1 else text
-    if not (digits.isascii() and digits.isdecimal()):
-        raise DataError(f"{text!r} is no length; write tokens as 0, 5000, 16k, 128k or 1M")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS):
+        raise DataError(f"{text!r:.80} is no length; write tokens as 0, 5000, 16k, 128k or 1M")
     return int(digits) * scale
 
 

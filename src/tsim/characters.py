@@ -1,10 +1,19 @@
-"""Characters as they are seen: several code points may be one of them."""
+"""Characters as they are seen: several code points may be one, and some act on terminals."""
 
+import re
 import unicodedata
 
 # How far a cut may be moved.
 REACH = 32
 JOINER = "\u200d"
+# What terminals obey: control characters, apart from line breaks and tabs, and what turns the
+# direction of writing or breaks lines unseen.
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Returns a text for a terminal: what would act on it is written as an escape, as `\x1b`."""
+    return ACTING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def whole(text: str, at: int, least: int = 0) -> int:

@@ -69,11 +69,12 @@ def before(text: str, now: datetime) -> Time:
 
     `now` is now. Digits alone are seconds since the epoch. Any other text is returned unchanged.
     """
-    if text.strip() == "now":
+    written = text.strip()
+    if written == "now":
         return now
-    found = RELATIVE.fullmatch(text.strip())
-    if SECONDS.fullmatch(text.strip()):
-        return float(text)
+    if SECONDS.fullmatch(written):
+        return float(written)
+    found = RELATIVE.fullmatch(written)
     if not found:
         return text
     then = now.timestamp() - int(found[1]) * UNITS[found[2]]

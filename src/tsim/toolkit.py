@@ -20,12 +20,17 @@ Cutting a stream into episodes
     `ConfidenceSettings`: the constants of boundary confidences.
     `gap_confidences`: how likely a new topic begins at each gap between turns.
 
+Contexts
+    `said`: what a speaker said, so that it cannot be taken for what somebody else said.
+    `indented`: a text whose further lines cannot be taken for anything else.
+
 Length
     `tokens`: how tokens are counted: by words, as in the paper (`by_words`, `from_words`,
         `words_within`), or for any script (`estimate`).
 """
 
 from tsim import tokens
+from tsim.assemble import indented, said
 from tsim.index import DenseIndex, Postings, distinct, terms
 from tsim.rank import names
 from tsim.segment import (
@@ -53,7 +58,9 @@ __all__ = [
     "cuts",
     "distinct",
     "gap_confidences",
+    "indented",
     "names",
+    "said",
     "terms",
     "tokens",
     "unit",

@@ -51,6 +51,12 @@ from tsim.http import Patience
 
 UNCACHED = Access(cached=False)
 HELLO = (Message(role="user", content="hello"),)
+SILENT = [
+    (200, {"choices": []}, {}),
+    (200, completion(None), {}),
+    (200, completion(" \n"), {}),
+    (200, {"choices": [{"message": None}]}, {}),
+]
 LOOK = Function(name="look", description="Looks.", parameters={"type": "object"})
 
 
@@ -141,6 +147,103 @@ def test_something_else_than_a_completion_is_refused(chat, model, reply):
     chat.script = [(200, reply, {})]
     with pytest.raises(RemoteError, match="something else than a completion"):
         model.reply(asking("p"))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_server_that_says_nothing_is_asked_again(chat, model, times):
+    chat.script = SILENT[1 : 1 + times]
+    assert model.reply(asking("p")).text.startswith("ANSWER: B")
+    chat.script = SILENT[:times]
+    assert model.chat(HELLO).text.startswith("ANSWER: B")
+    assert len(chat.seen) == 2 * (1 + times)
+
+
+@pytest.mark.parametrize("one", SILENT)
+def test_silence_is_a_failure_and_no_answer(chat, model, one):
+    chat.script = [one] * 3
+    with pytest.raises(RemoteError, match=r"3 times without saying anything"):
+        model.reply(asking("p"))
+    chat.script = [one] * 3
+    with pytest.raises(RemoteError, match=r"3 times without saying anything"):
+        model.chat(HELLO, [LOOK])
+
+
+def test_why_a_server_was_silent_is_told(chat, model):
+    cut = {"choices": [{"message": {"content": ""}, "finish_reason": "length"}], "usage": None}
+    chat.script = [(200, cut, {})] * 3
+    with pytest.raises(RemoteError, match=r"finish_reason 'length'.* more than 300 tokens"):
+        model.reply(asking("p"))
+
+
+def test_a_refusal_is_an_answer(chat, model):
+    chat.script = [(200, completion(None, refusal="I will not."), {})]
+    assert model.reply(asking("p")).text == "I will not."
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None}, {"total_tokens": 3}])
+def test_a_server_that_counts_no_tokens_is_understood(chat, model, usage):
+    chat.script = [(200, {**completion("ANSWER: A"), "usage": usage}, {})]
+    assert model.reply(asking("p")) == Reply(text="ANSWER: A")
+
+
+def test_a_server_that_never_answered_is_given_up_soon(chat, monkeypatch):
+    waits = []
+    patience = Patience(attempts=8, sleep=waits.append)
+    model = OpenAI("m", base_url="http://127.0.0.1:9/v1", patience=patience)
+    with pytest.raises(RemoteError, match="failed 3 times without ever answering"):
+        model.reply(asking("p"))
+    assert len(waits) == 2
+    assert sum(waits) < 4
+    model.close()
+    known = OpenAI("m", base_url=chat.url, patience=patience)
+    known.reply(asking("p"))
+    waits.clear()
+    chat.shutdown()
+    chat.socket.close()
+    with pytest.raises(RemoteError, match="failed 8 times, last"):
+        known.reply(asking("p"))
+    assert len(waits) == 7
+    known.close()
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8000/v1", "ftp://x/v1", "http://", "http://x:y/v1"])
+def test_what_is_no_address_is_refused_at_once(url):
+    with pytest.raises(InputError, match="is no address of a server"):
+        OpenAI("m", base_url=url)
+
+
+def test_credentials_of_an_address_are_used_and_never_shown(chat):
+    secret = chat.url.replace("http://", "http://me:hunter2@")
+    model = OpenAI("m", base_url=secret, patience=Patience(sleep=lambda _: None))
+    model.reply(asking("p"))
+    assert chat.seen[0]["auth"].startswith("Basic ")
+    assert model.identity == f"m@{chat.url}, temperature 0"
+    for status, body in ((400, b"no"), (500, b"x"), (200, b"<html>")):
+        chat.script = [(status, body, {})] * 8
+        with pytest.raises(RemoteError) as failed:
+            model.reply(asking("p"))
+        assert "hunter2" not in str(failed.value)
+    model.close()
+
+
+@pytest.mark.parametrize("key", ["sk-se\ncret", "sk-se cret", "sk-sécret", "sk-secret\x00"])
+def test_what_cannot_be_a_key_is_refused_without_showing_it(key, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", key.replace("\x00", "\x01"))
+    for make in (
+        lambda: OpenAI("m", base_url="http://127.0.0.1:9/v1", key=key),
+        lambda: open_backend("openai:m", UNCACHED),
+    ):
+        with pytest.raises(InputError, match="the API key has a space") as failed:
+            make()
+        assert "cret" not in str(failed.value)
+
+
+def test_a_key_that_a_server_quotes_is_not_shown(chat):
+    model = OpenAI("m", base_url=chat.url, key="sk-secret")
+    chat.script = [(401, b"Incorrect API key provided: sk-secret", {})]
+    with pytest.raises(RemoteError, match="provided: …"):
+        model.reply(asking("p"))
+    model.close()
 
 
 def test_a_key_is_sent_where_it_belongs(chat, monkeypatch):
@@ -272,11 +375,10 @@ def test_calls_come_back_from_the_cache(chat, model, tmp_path):
 
 def test_failures_and_silence_are_not_kept(chat, model, tmp_path):
     cached = CachedBackend(model, tmp_path / "replies.db")
-    chat.script = [(400, b"no", {}), (200, completion(None), {}), (200, {"choices": []}, {})]
-    with pytest.raises(RemoteError):
-        cached.reply(asking("p"))
-    assert cached.reply(asking("p")).text == ""
-    assert cached.reply(asking("p")).text == ""
+    chat.script = [(400, b"no", {}), *SILENT[:3]]
+    for problem in ("rejected the request", "without saying anything"):
+        with pytest.raises(RemoteError, match=problem):
+            cached.reply(asking("p"))
     assert not cached.reply(asking("p")).cached
     assert cached.reply(asking("p")).cached
 

@@ -345,9 +345,12 @@ def facts(*questions, name="facts", text="I live in Lyon."):
         ([facts()], "there are no questions to ask"),
         ([facts(lyon()), facts(lyon(id="q2"))], "2 packages are called 'facts'"),
         ([facts(lyon()), facts(lyon(), name="b")], "2 questions have the id 'q1'"),
-        ([facts(lyon(), name="../up")], r"package '\.\./up': its name is a directory's"),
+        ([facts(lyon(), name="../up")], r"package '\.\./up': its name is not one of a dir"),
         ([facts(lyon(evidence=()))], "question 'q1' has no evidence turns"),
-        ([facts(lyon(evidence=(-1,)))], "has evidence turn -1, and the thread has turns 0 to 0"),
+        (
+            [facts(lyon(evidence=(-1,)))],
+            "evidence what is not there: it has turn -1, and the thread has turns 0 to 0",
+        ),
         ([facts(lyon(), text=" ")], "its thread says nothing"),
         ([facts(lyon(grader="letter"))], "its answer 'Lyon' is none of its options"),
     ],
@@ -366,7 +369,7 @@ def test_a_data_set_that_fails_says_so(tmp_path):
 
 
 def test_packages_are_written_whole_or_not_at_all(tmp_path):
-    with pytest.raises(FileExistsError):
+    with pytest.raises(DataError, match="2 packages are called 'facts'"):
         write_packages([facts(lyon()), facts(lyon())], tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").write_text("x")

@@ -193,7 +193,7 @@ def test_rows_can_be_read_without_what_takes_much_room(tmp_path):
 def test_what_was_retrieved_from_different_threads_is_not_compared(tiny_embedder, tmp_path):
     for seed, system in ((1, "oracle"), (2, "zero_shot")):
         made = build(RECORDS[:12], NOISE, settings_of(2500, mix_seed=seed))
-        run_packages(made, RunSettings(system=system), tiny_embedder, tmp_path)
+        run_packages(made, RunSettings(system=system), tiny_embedder, tmp_path / system)
     rows = all_rows(tmp_path, detail=False)
     with pytest.raises(DataError, match="are about different threads"):
         compare(rows, "oracle", "zero_shot")

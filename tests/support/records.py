@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from scaleqa.noise import Dialogue
 from scaleqa.packages import BuildSettings
@@ -14,7 +15,7 @@ WORDS = (
 ).split()
 
 
-def make(number: int = 1, *, split: str = "s1", domain: str = "Finance", **changes) -> Record:
+def make(number: int = 1, *, split: str = "s1", domain: str = "Finance", **changes: Any) -> Record:
     """A record whose words depend on its number alone."""
 
     def some(start: int, count: int) -> str:
@@ -46,7 +47,7 @@ def write(path: Path, records: list[Record]) -> Path:
     return path
 
 
-def follow(record, *, named: bool = False, **changes) -> Sequel:
+def follow(record: Record, *, named: bool = False, **changes: Any) -> Sequel:
     """A sequel whose words depend on its record's id alone."""
     fields = {
         "id": record.id,
@@ -63,7 +64,7 @@ def follow(record, *, named: bool = False, **changes) -> Sequel:
     return Sequel.model_validate(fields | changes)
 
 
-def reword(record, question: str | None = None) -> Wording:
+def reword(record: Record, question: str | None = None) -> Wording:
     """A second wording without a word of its record."""
     number = int(record.id.rsplit("-", 1)[1])
     words = "alpine brisk cosy dainty eager fuzzy gentle humble ivory jolly".split()
@@ -71,7 +72,7 @@ def reword(record, question: str | None = None) -> Wording:
     return Wording(id=record.id, question=question or text)
 
 
-def aside(number: int = 1, *, split: str = "s1", **changes) -> Aside:
+def aside(number: int = 1, *, split: str = "s1", **changes: Any) -> Aside:
     """An aside whose words depend on its number alone."""
     name = f"{split}:Aside-{number:03d}"
     fields = {
@@ -145,7 +146,7 @@ NOISE = [
 ]
 
 
-def settings_of(target: int, **changes) -> BuildSettings:
+def settings_of(target: int, **changes: Any) -> BuildSettings:
     return BuildSettings(target=target, **changes)
 
 

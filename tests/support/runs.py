@@ -1,6 +1,9 @@
 """Runs and their rows."""
 
-from scaleqa.backends import Backend
+from pathlib import Path
+from typing import Any
+
+from scaleqa.backends import Backend, ChatModel
 from scaleqa.evaluate import Reading, Row, RunSettings
 from scaleqa.evaluate.rowfile import read_row
 from scaleqa.prompts import template
@@ -8,27 +11,33 @@ from scaleqa.prompts import template
 ANSWER = template("answer.v1")
 
 
-def loop(backend: Backend, system: str = "standard_rag", *, model=None, **changes) -> RunSettings:
+def loop(
+    backend: Backend,
+    system: str = "standard_rag",
+    *,
+    model: ChatModel | None = None,
+    **changes: Any,
+) -> RunSettings:
     """A run of the closed loop."""
     reading = Reading(backend=backend, template=ANSWER, **changes)
     return RunSettings(system=system, reading=reading, model=model)
 
 
-def without_times(rows: list[Row]) -> list[dict]:
+def without_times(rows: list[Row]) -> list[dict[str, Any]]:
     """Rows without what differs from one run to the next."""
     return [row.model_dump(exclude={"timing"}) for row in rows]
 
 
 def former_row(
-    number=0,
-    system="tsim_late",
+    number: int = 0,
+    system: str = "tsim_late",
     *,
-    answer="A",
-    hit=True,
-    exchanges=0,
-    package="batch-01",
-    **more,
-):
+    answer: str | None = "A",
+    hit: bool = True,
+    exchanges: int = 0,
+    package: str = "batch-01",
+    **more: Any,
+) -> dict[str, Any]:
     """A row of version 1, of a package whose questions all have gold A and evidence 3 and 5."""
     shown = [3, 5, 8] if hit else [3, 8]
     shown += [100 + n for n in range(exchanges)]
@@ -57,7 +66,7 @@ def former_row(
 FORMER = {"tsim": "tsim_late", "tsim_official": "tsim"}
 
 
-def row(number=0, system="tsim", **changes) -> Row:
+def row(number: int = 0, system: str = "tsim", **changes: Any) -> Row:
     """The same as a row of the present version; systems by their present names."""
     old = former_row(number, FORMER.get(system, system), **changes)
-    return read_row(old, "made", number)
+    return read_row(old, Path("made"), number)

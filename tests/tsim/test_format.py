@@ -39,6 +39,7 @@ def parsed(text):
 
 ROLES = st.one_of(
     st.sampled_from(["user", "model", "[3-4]", "…", 'a"b', '"', "user: x", "x:", "[", "a [1]"]),
+    st.sampled_from(["user:\xa0x", "\u200buser", "\u202euser", "user:\u3000no", "user\u2028model"]),
     st.text(min_size=1, max_size=64).filter(ROLE.fullmatch),
 )
 IMITATIONS = ["[3-4]", "\n[3-4]\n", "user: ", "\nuser: hello", "\n model: hi", "\n\n[7]\nuser: x"]
@@ -75,6 +76,49 @@ def test_what_was_said_by_whom_can_be_read_back_from_any_context(spans, dated):
     found = parsed(render(hits))
     assert [(re.match(r"\[([\d-]+)", head).group(1), said) for head, said in found] == expected
     assert all(("·" in head) == dated for head, _ in found)
+
+
+THREADS = st.one_of(
+    st.sampled_from(
+        ["alice", "a b", "chat 7", "3-4", "a] [3-4", "a\n[3-4]\nuser: x", "1 · 2024-05-03", " a",
+         "a ", "a  b", "\u202ea", "a\u2028b", '"a"', "…", "a 3-4", "x\x85y"]
+    ),
+    st.text(min_size=1, max_size=200),
+)  # fmt: skip
+
+
+@given(THREADS, ROLES, TEXTS, st.booleans(), st.integers(0, 9))
+def test_threads_are_named_so_that_they_can_be_read_back(thread, role, text, dated, more):
+    turns = tuple(
+        Turn(id=n, role=role, text=text, at=86400.0 * n if dated else None)
+        for n in range(7, 8 + more)
+    )
+    whole = render([Hit(episode=0, turns=turns, score=1, why=Why(), thread=thread)], named=True)
+    ((heading, said),) = parsed(whole)
+    assert "\n" not in heading
+    assert len(heading.splitlines()) == 1
+    inside = heading.removeprefix("[").removesuffix("]")
+    if inside.startswith('"'):
+        name, end = json.JSONDecoder().raw_decode(inside)
+        rest = inside[end + 1 :]
+    else:
+        name, rest = inside.split(" · ")[0].rsplit(" ", 1)
+        rest += inside[len(name) + 1 + len(rest) :]
+    assert name == thread
+    assert re.fullmatch(r"\d+(?:-\d+)?(?: · [\d-]+(?: – [\d-]+)?)?", rest)
+    assert said == [(role, text)] * len(turns)
+
+
+@given(st.lists(st.tuples(ROLES, TEXTS), min_size=1, max_size=4))
+def test_no_text_makes_a_line_that_reads_as_somebody_else(said):
+    """Whatever ends a line for a reader: each turn has one line in the first column, its own."""
+    turns = tuple(Turn(id=n, role=role, text=text) for n, (role, text) in enumerate(said))
+    heading, *lines = render([hit(*turns)]).splitlines()
+    assert heading == ("[0]" if len(turns) == 1 else f"[0-{len(turns) - 1}]")
+    first = [line for line in lines if not line.startswith(" ")]
+    assert len(first) == len(turns)
+    for line, (role, _) in zip(first, said, strict=True):
+        assert line.startswith((f"{role}: ", f"{json.dumps(role)}: "))
 
 
 @given(TEXTS)

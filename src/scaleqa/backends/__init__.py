@@ -19,6 +19,7 @@ from scaleqa.backends.registry import (
     open_backend,
     open_chat,
 )
+from scaleqa.backends.stop import Stop, StoppedError
 
 __all__ = [
     "Access",
@@ -33,6 +34,8 @@ __all__ = [
     "Price",
     "Reply",
     "Request",
+    "Stop",
+    "StoppedError",
     "backends",
     "find_backend",
     "open_backend",

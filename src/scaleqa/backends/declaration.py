@@ -1,11 +1,12 @@
 """The declaration of a backend."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from scaleqa.backends.limit import Limiter
 from scaleqa.backends.protocol import Backend
+from scaleqa.backends.stop import Stop
 from scaleqa.errors import DataError
 from scaleqa.options import Option, list_options, read_options
 from scaleqa.specs import Spec
@@ -19,15 +20,16 @@ class Access:
 
     Attributes:
         key_variable: The environment variable with the API key. By default it is OPENAI_API_KEY,
-        and
-            the key is sent to https addresses only.
+            and the key is sent to https addresses only.
         limiter: A rate limiter, shared by all servers.
         cached: Whether replies are cached on disk.
+        stop: Ends waiting, and asks nothing more, once it is set.
     """
 
     key_variable: str | None = None
     limiter: Limiter | None = None
     cached: bool = True
+    stop: Stop = field(default_factory=Stop)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

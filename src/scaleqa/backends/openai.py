@@ -2,27 +2,33 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from scaleqa.backends.declaration import Access, BackendDeclaration
 from scaleqa.backends.limit import Limiter
 from scaleqa.backends.protocol import MOST_TOKENS, Call, Function, Message, Reply, Request
+from scaleqa.backends.stop import Stop
 from scaleqa.options import NoOptions
 from tsim import environment
+from tsim.credentials import authorization
 from tsim.errors import RemoteError
-from tsim.http import Patience, post
+from tsim.http import Patience, post, public_url
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 PATIENCE = Patience(timeout=120.0, attempts=8)
 TEMPERATURE = 0
+# How often a server may say nothing before that is a failure.
+SILENCES = 3
 
 
 class _Function(BaseModel):
     name: str
-    arguments: str = "{}"
+    arguments: str | None = None
 
 
 class _Call(BaseModel):
@@ -32,36 +38,55 @@ class _Call(BaseModel):
 
 class _Message(BaseModel):
     content: str | None = None
+    refusal: str | None = None
     tool_calls: list[_Call] | None = None
 
 
 class _Choice(BaseModel):
-    message: _Message
+    message: _Message | None = None
+    finish_reason: str | None = None
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
 class Completion(BaseModel):
     """The fields of a chat completion that are used."""
 
     choices: list[_Choice]
-    usage: _Usage = _Usage()
+    usage: _Usage | None = None
 
     @property
     def message(self) -> _Message:
-        """The message of the first choice, or an empty one if there are no choices."""
-        return self.choices[0].message if self.choices else _Message()
+        """The message of the first choice, or an empty one if there is none."""
+        return next((choice.message for choice in self.choices if choice.message), _Message())
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing was said and nothing called: a failure, and no answer."""
+        return not self.text.strip() and not self.message.tool_calls
+
+    @property
+    def text(self) -> str:
+        """What was said; a refusal is an answer, too."""
+        return self.message.content or self.message.refusal or ""
+
+    @property
+    def reason(self) -> str:
+        """Why the server stopped, in brackets; empty if it does not say."""
+        found = next((one.finish_reason for one in self.choices if one.finish_reason), None)
+        return f" (finish_reason {found!r:.40})" if found else ""
 
     @property
     def reply(self) -> Reply:
-        """The completion as a `Reply`."""
+        """The completion as a `Reply`, without calls."""
+        usage = self.usage or _Usage()
         return Reply(
-            text=self.message.content or "",
-            prompt_tokens=self.usage.prompt_tokens,
-            completion_tokens=self.usage.completion_tokens,
+            text=self.text,
+            prompt_tokens=usage.prompt_tokens or 0,
+            completion_tokens=usage.completion_tokens or 0,
         )
 
 
@@ -78,6 +103,7 @@ class OpenAI:
         key: str | None = None,
         limiter: Limiter | None = None,
         patience: Patience = PATIENCE,
+        stop: Stop | None = None,
     ) -> None:
         """Opens a connection.
 
@@ -87,14 +113,20 @@ class OpenAI:
             key: Bearer token, if the server needs one.
             limiter: Rate limiter for all requests, including retries.
             patience: Timeouts and retries.
+            stop: Once it is set, nothing more is sent.
+
+        Raises:
+            InputError: The URL or the key cannot be one.
         """
-        self.identity = f"{model}@{base_url.rstrip('/')}, temperature {TEMPERATURE}"
+        self.identity = f"{model}@{public_url(base_url)}, temperature {TEMPERATURE}"
         self._model = model
         self._url = f"{base_url.rstrip('/')}/chat/completions"
+        self._shown = public_url(self._url)
         self._patience = patience
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        hooks = {"request": [lambda _: limiter.wait()]} if limiter else {}
-        self._client = httpx.Client(headers=headers, event_hooks=hooks)
+        first = [limiter.wait] if limiter else []
+        last = [stop.check] if stop else []
+        hooks = {"request": [lambda _, do=do: do() for do in (*first, *last)]}
+        self._client = httpx.Client(headers=authorization(key), event_hooks=hooks)
 
     def reply(self, request: Request) -> Reply:
         """Answers one request."""
@@ -110,35 +142,43 @@ class OpenAI:
         """Returns the next message of a chat."""
         found = self._complete(chat_body(self._model, messages, functions, most_tokens))
         calls = tuple(self._call(call) for call in found.message.tool_calls or ())
-        return Reply(
-            text=found.message.content or "",
-            calls=calls,
-            prompt_tokens=found.usage.prompt_tokens,
-            completion_tokens=found.usage.completion_tokens,
-        )
+        return replace(found.reply, calls=calls)
 
     def close(self) -> None:
         """Closes the connection."""
         self._client.close()
 
     def _complete(self, body: dict[str, Any]) -> Completion:
-        response = post(self._client, self._url, body, self._patience)
-        try:
-            return Completion.model_validate_json(response.content)
-        except ValidationError as error:
-            raise RemoteError(
-                f"{self._url} answered something else than a completion: {response.text[:200]!r}"
-            ) from error
+        """Asks until something is said; silence may be an overload, and is no answer."""
+        for attempt in range(SILENCES):
+            if attempt:
+                self._patience.wait(attempt - 1, None)
+            response = post(self._client, self._url, body, self._patience)
+            try:
+                found = Completion.model_validate_json(response.content)
+            except ValidationError:
+                raise RemoteError(
+                    f"{self._shown} answered something else than a completion: "
+                    f"{response.text[:200]!r}"
+                ) from None
+            if not found.silent:
+                return found
+        raise RemoteError(
+            f"{self._shown} answered {SILENCES} times without saying anything{found.reason}; the "
+            f"model may need more than {body['max_tokens']} tokens to think, or refuse to answer: "
+            "choose another, or try again later"
+        )
 
     def _call(self, call: _Call) -> Call:
         name, text = call.function.name, call.function.arguments or "{}"
         try:
-            arguments = json.loads(text)
+            arguments = from_json(text)
         except ValueError:
             arguments = None
         if not isinstance(arguments, dict):
             raise RemoteError(
-                f"{self._url} wants {name} called with {text[:200]!r}, which is no JSON object"
+                f"{self._shown} wants {name:.80} called with {text[:200]!r}, which is no JSON "
+                "object"
             )
         return Call(id=call.id, name=name, arguments=arguments)
 
@@ -196,7 +236,15 @@ def _make(subject: str, options: NoOptions, access: Access) -> OpenAI:
     base = url or environment.chat_endpoint()
     wanted = access.key_variable or (KEY_VARIABLE if base.startswith("https://") else None)
     key = environment.api_key(wanted) if wanted else None
-    return OpenAI(model, base_url=base, key=key, limiter=access.limiter)
+    patience = replace(PATIENCE, sleep=access.stop.sleep)
+    return OpenAI(
+        model,
+        base_url=base,
+        key=key,
+        limiter=access.limiter,
+        patience=patience,
+        stop=access.stop,
+    )
 
 
 BACKEND = BackendDeclaration(

@@ -3,9 +3,16 @@
 import re
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from scaleqa.errors import DataError
+from tsim.cli.shell import tell
+from tsim.credentials import without_credentials
 
 Threads = Annotated[
     str,
@@ -39,5 +46,27 @@ ABSOLUTE = re.compile(r"(?<![^=,;:])/(?:[^/,;=]+/)+")
 
 
 def typed_command() -> str:
-    """Returns the command as it was typed, with absolute paths by their names alone."""
-    return shlex.join(["scaleqa", *(ABSOLUTE.sub("", word) for word in sys.argv[1:])])
+    """Returns the command as it was typed, with absolute paths by their names, and no secrets."""
+    words = (ABSOLUTE.sub("", without_credentials(word)) for word in sys.argv[1:])
+    return shlex.join(["scaleqa", *words])
+
+
+@contextmanager
+def resumable(out: Path | None) -> Iterator[None]:
+    """Says where an interrupted run continues."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out:
+            tell(f"the rows so far are in {out}, and the same command continues there")
+        raise
+
+
+def require_writable(file: Path | None) -> None:
+    """Checks that a file can be written, before what is to be in it is computed.
+
+    Raises:
+        DataError: Its directory is missing, or it is one itself.
+    """
+    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise DataError(f"{file} cannot be written: there is no such directory, or it is one")

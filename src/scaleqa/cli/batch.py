@@ -22,7 +22,7 @@ from scaleqa.datasets import open_threads
 from scaleqa.evaluate.batch import BatchSettings, export_batch, import_batch
 from scaleqa.figures.scores import score
 from scaleqa.specs import split_specs
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.embed import open_embedder
 
 app = typer.Typer(
@@ -61,7 +61,7 @@ def export(
     if as_json:
         print_json({"path": str(out), "requests": count})
     else:
-        print(
+        say(
             f"Wrote {count} requests to {out}; keep the .rows.jsonl file next to it for the import."
         )
 

@@ -11,7 +11,7 @@ from scaleqa.errors import DataError
 from scaleqa.packages import write_packages
 from scaleqa.pages.table import listing
 from scaleqa.pages.terminal import print_tables
-from tsim.cli.shell import AsJson, print_json
+from tsim.cli.shell import AsJson, print_json, say
 
 # With more packages than this, only their number is printed.
 MOST = 20
@@ -103,4 +103,4 @@ def build(
         return
     if len(rows) <= MOST:
         print_tables(listing(rows))
-    print(f"Wrote {len(packages)} packages to {out}")
+    say(f"Wrote {len(packages)} packages to {out}")

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from scaleqa.cli.arguments import EmbeddingModel, typed_command
+from scaleqa.cli.arguments import EmbeddingModel, require_writable, typed_command
 from scaleqa.datasets.tiage import DEV, TEST, Chat, load_chats
 from scaleqa.evaluate.cuts import Embedded, compare_rules, embedded
 from scaleqa.pages.markdown import write_markdown
 from scaleqa.pages.terminal import print_tables
 from scaleqa.report.cuts import cuts_page, cuts_table
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.embed import Embedder, open_embedder
 
 
@@ -29,6 +29,7 @@ def cuts(
 
     Example: scaleqa cuts data/tiage
     """
+    require_writable(table)
     sets = {name: load_chats(directory / name) for name in (DEV, TEST)}
     embedder = open_embedder(model, cached=True)
     ready = {name: _embed(name, held.chats, embedder) for name, held in sets.items()}
@@ -41,7 +42,7 @@ def cuts(
         print_json({"window": window, "rules": [asdict(one) for one in found]})
         return
     print_tables(cuts_table(found))
-    print(f"{len(sets[TEST].chats)} test chats, windows of {window} gaps; lower Pk is better")
+    say(f"{len(sets[TEST].chats)} test chats, windows of {window} gaps; lower Pk is better")
 
 
 def _embed(label: str, chats: tuple[Chat, ...], embedder: Embedder) -> list[Embedded]:

@@ -39,7 +39,7 @@ from scaleqa.records.sequels import shipped_readings
 from scaleqa.records.talk_readings import TalkJudged, judge_talk, shipped_talk_readings
 from scaleqa.records.track_card import TrackFacts
 from scaleqa.records.validate import Validation, validate
-from tsim.cli.shell import AsJson, failed, print_json
+from tsim.cli.shell import AsJson, failed, print_json, say
 from tsim.embed import open_embedder
 
 app = typer.Typer(no_args_is_help=True, help="Records: validate, stats, show, card, draw, export.")
@@ -123,11 +123,11 @@ def show(
         return
     for number, turn in enumerate(record.dialogue):
         mark = "*" if number in record.evidence else " "
-        print(f"{mark} [{number}] {turn.role}: {turn.content}")
-    print(f"\n{record.question}")
+        say(f"{mark} [{number}] {turn.role}: {turn.content}")
+    say(f"\n{record.question}")
     for letter, option in record.options.model_dump().items():
-        print(f"{'>' if letter == record.answer else ' '} {letter}) {option}")
-    print(f"\n{record.reasoning}  ({', '.join(record.stress.labels)})")
+        say(f"{'>' if letter == record.answer else ' '} {letter}) {option}")
+    say(f"\n{record.reasoning}  ({', '.join(record.stress.labels)})")
 
 
 @app.command("card")
@@ -150,7 +150,7 @@ def card_command(
     if as_json:
         print_json(data)
     elif not out:
-        print(text)
+        say(text)
 
 
 @app.command("draw")
@@ -169,7 +169,7 @@ def draw_command(
         print_json([receipt.model_dump() for receipt in receipts])
     else:
         for receipt in receipts:
-            print(receipt.id, receipt.letter)
+            say(receipt.id, receipt.letter)
 
 
 @app.command("release")
@@ -191,7 +191,7 @@ def release_command(
     if as_json:
         print_json({"records": len(chosen), "path": str(out)})
     else:
-        print(f"released {len(chosen)} records to {out}")
+        say(f"released {len(chosen)} records to {out}")
 
 
 app.command("release-tracks")(release_tracks)
@@ -218,19 +218,17 @@ def calibration_command(as_json: AsJson = False) -> None:
         return
     for one in found:
         flags = "; ".join(f"{flag} {len(ids)}" for flag, ids in one.flagged.items()) or "no flags"
-        print(
-            f"{one.mode} book: {one.right} of {one.records} correct ({one.accuracy:.1%}); {flags}"
-        )
+        say(f"{one.mode} book: {one.right} of {one.records} correct ({one.accuracy:.1%}); {flags}")
     for track, some in tracks.items():
         for own in some:
             picked = "" if own.picked is None else f"{own.picked} picked the dialogue, "
             flags = "; ".join(f"{flag} {count}" for flag, count in own.flags.items()) or "no flags"
-            print(
+            say(
                 f"{track}, {own.mode}: of {own.readings} readings {picked}{own.right} correct; "
                 f"{flags}"
             )
     if talk:
-        print(
+        say(
             f"talk: of {talk.readings} readings {talk.clear} found the question clear; of "
             f"{talk.released} readings of released questions {talk.exact} named exactly the "
             "evidence"
@@ -254,7 +252,7 @@ def export_command(
     if as_json:
         print_json([str(file) for file in files])
     else:
-        print(f"wrote {', '.join(file.name for file in files)} to {out}")
+        say(f"wrote {', '.join(file.name for file in files)} to {out}")
 
 
 def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
@@ -346,14 +344,14 @@ def _ledgers(path: Path | None, draws: Path | None) -> list[Path]:
 def _show_report(report: Validation) -> None:
     for name, findings in (("critical", report.critical), ("warning", report.warnings)):
         for finding in findings[:40]:
-            print(f"{name}: {finding.code}: {finding.where}: {finding.message}")
+            say(f"{name}: {finding.code}: {finding.where}: {finding.message}")
         if len(findings) > 40:
-            print(f"… and {len(findings) - 40} more")
+            say(f"… and {len(findings) - 40} more")
     print_tables(
         Table(columns=PROBES, rows=tuple(asdict(probe) for probe in report.probes)),
         Table(columns=PAIRS, rows=tuple(asdict(pair) for pair in report.closest)),
     )
-    print(
+    say(
         f"{report.records} records, letters {report.labels}, evidence {report.evidence_sizes}, "
         f"{report.sequels} sequels, {report.wordings} second wordings, {report.asides} asides, "
         f"{report.talk} lives: {len(report.critical)} critical, {len(report.warnings)} warnings"

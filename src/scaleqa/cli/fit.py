@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from scaleqa.cli.arguments import EmbeddingModel
+from scaleqa.cli.arguments import EmbeddingModel, require_writable
 from scaleqa.fit import fit as fit_weights
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.embed import open_embedder
 from tsim.environment import default_model
 
@@ -27,6 +27,7 @@ def fit(
 
     Example: scaleqa fit --out weights.json
     """
+    require_writable(out)
     name = model or default_model()
     embedder = open_embedder(model, cached=True)
     with progress_bar("fitting") as advance:
@@ -35,4 +36,4 @@ def fit(
     if as_json:
         print_json(json.loads(content))
         return
-    print(f"Wrote {out}")
+    say(f"Wrote {out}")

@@ -15,7 +15,7 @@ from scaleqa.pages.table import Column, Table
 from scaleqa.pages.terminal import print_tables
 from scaleqa.systems import SystemDeclaration, find_system
 from scaleqa.systems import systems as all_systems
-from tsim.cli.shell import AsJson, print_json
+from tsim.cli.shell import AsJson, print_json, say
 
 # Fields of an option, with their names for readers.
 OPTION = {
@@ -47,7 +47,7 @@ def systems(
     rows = [_system(one) for one in all_systems()]
     _list(rows, ("name", "kind", "sees", "budget", "summary"), as_json=as_json)
     if not as_json:
-        print("List the options of one with: scaleqa systems NAME")
+        say("List the options of one with: scaleqa systems NAME")
 
 
 def backends(
@@ -126,11 +126,11 @@ def _show(row: dict[str, Any], options: Sequence[Option], *, as_json: bool) -> N
         return
     for key, value in row.items():
         if value is not None:
-            print(f"{_words(key):14} {_cell(value)}")
+            say(f"{_words(key):14} {_cell(value)}")
     if not options:
-        print("no options")
+        say("no options")
         return
-    print()
+    say()
     print_tables(_table(OPTION, [asdict(option) for option in options]))
 
 

@@ -8,7 +8,7 @@ from scaleqa.backends.models import KNOWN, find_model
 from scaleqa.pages.table import listing
 from scaleqa.pages.terminal import print_tables
 from tsim import environment, weights
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say
 
 app = typer.Typer(no_args_is_help=True, help="Answer models: list, fetch.")
 
@@ -56,4 +56,4 @@ def fetch(
     if as_json:
         print_json({"name": model.name, "path": str(directory)})
     else:
-        print(f"{model.name} is in {directory}; use it as --backend gguf:{model.name}")
+        say(f"{model.name} is in {directory}; use it as --backend gguf:{model.name}")

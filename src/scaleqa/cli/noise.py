@@ -12,7 +12,7 @@ from scaleqa.noise.clashes import clashes
 from scaleqa.pages.table import listing
 from scaleqa.pages.terminal import print_tables
 from scaleqa.records import shipped
-from tsim.cli.shell import AsJson, failed, print_json
+from tsim.cli.shell import AsJson, failed, print_json, say
 
 app = typer.Typer(no_args_is_help=True, help="Noise pools: formats, report, validate.")
 
@@ -69,9 +69,9 @@ def validate(as_json: AsJson = False) -> None:
         print_json(found)
     else:
         for name, dialogues in found.items():
-            print(f"{name}: {', '.join(dialogues)}")
+            say(f"{name}: {', '.join(dialogues)}")
     if found:
         message = f"{len(found)} names from questions occur in the noise pool"
         raise failed(InvalidError(message), as_json=as_json)
     if not as_json:
-        print("no dialogue mentions a name from a question")
+        say("no dialogue mentions a name from a question")

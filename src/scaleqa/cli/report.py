@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from scaleqa.report import figures_json, write_report
-from tsim.cli.shell import AsJson, print_json
+from tsim.cli.shell import AsJson, print_json, say
 
 
 def report(
@@ -28,5 +28,5 @@ def report(
         print_json(figures_json(runs))
         return
     said = write_report(runs, out, details=details)
-    print(said)
-    print(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
+    say(said)
+    say(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")

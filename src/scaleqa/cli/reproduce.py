@@ -31,7 +31,8 @@ from scaleqa.records import (
 from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
 from scaleqa.specs import Spec, split_specs
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say
+from tsim.credentials import without_credentials
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -152,7 +153,7 @@ def _stand_in(backend: str) -> bool:
 def _command(name: str, given: Mapping[str, object]) -> str:
     options = [f"--{key} '{value}'" if ";" in str(value) else f"--{key} {value}"
                for key, value in given.items() if value is not None]  # fmt: skip
-    return " ".join(["scaleqa reproduce", name, *options])
+    return without_credentials(" ".join(["scaleqa reproduce", name, *options]))
 
 
 def _show(table: Reproduction, page: Page, files: dict[str, Path], *, machine: bool) -> None:
@@ -161,4 +162,4 @@ def _show(table: Reproduction, page: Page, files: dict[str, Path], *, machine: b
         print_json({"name": table.name, **to_json(page), "files": named})
         return
     print_tables(*(replace(one, title=one.title or page.title) for one in page.tables))
-    print(f"wrote {files['table']}, {files['page']} and {files['figure']}")
+    say(f"wrote {files['table']}, {files['page']} and {files['figure']}")

@@ -6,10 +6,18 @@ from typing import Annotated
 
 import typer
 
-from scaleqa.backends import open_chat
-from scaleqa.cli.arguments import Assist, EmbeddingModel, Systems, Threads, typed_command
+from scaleqa.backends import Access, Stop, open_chat
+from scaleqa.cli.arguments import (
+    Assist,
+    EmbeddingModel,
+    Systems,
+    Threads,
+    require_writable,
+    resumable,
+    typed_command,
+)
 from scaleqa.datasets import open_threads
-from scaleqa.evaluate import Row, RunSettings, run_packages
+from scaleqa.evaluate import RunSettings, run_systems
 from scaleqa.figures.retrieval import retrieval
 from scaleqa.pages.markdown import write_markdown
 from scaleqa.pages.terminal import print_tables
@@ -17,7 +25,7 @@ from scaleqa.report.retrieval import retrieval_page
 from scaleqa.report.summaries import retrieval_table
 from scaleqa.specs import split_specs
 from scaleqa.systems import with_budget
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 from tsim.embed import open_embedder
 
 
@@ -50,18 +58,19 @@ def retrieve(
 
     Example: scaleqa retrieve scaleqa:target=16k,subset=80 --system tsim,fixed_window:size=256
     """
+    wanted = [with_budget(one, budget) if budget else one for one in split_specs(system)]
+    require_writable(table)
     loaded = open_threads(threads)
     embedder = open_embedder(model, cached=True)
-    rows: dict[str, list[Row]] = {}
-    with ExitStack() as stack:
-        helper = stack.enter_context(closing(open_chat(assist))) if assist else None
-        for one in split_specs(system):
-            spec = with_budget(one, budget) if budget else one
-            settings = RunSettings(system=spec, model=helper, detail=contexts and out is not None)
-            with progress_bar(spec) as advance:
-                rows[spec] = run_packages(
-                    loaded, settings, embedder, out, workers=workers, progress=advance
-                )
+    stop = Stop(tell)
+    keep = contexts and out is not None
+    with resumable(out), ExitStack() as stack:
+        access = Access(stop=stop)
+        helper = stack.enter_context(closing(open_chat(assist, access))) if assist else None
+        several = [RunSettings(system=one, model=helper, detail=keep) for one in wanted]
+        rows = run_systems(
+            loaded, several, embedder, out, workers=workers, bar=progress_bar, stop=stop
+        )
     if table:
         write_markdown(retrieval_page(rows, loaded, typed_command()), table)
     found = [retrieval(own) for own in rows.values()]
@@ -70,4 +79,4 @@ def retrieve(
         return
     print_tables(retrieval_table(found))
     if out:
-        print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")
+        say(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")

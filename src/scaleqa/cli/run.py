@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scaleqa.backends import Access, Limiter, open_backend, open_chat, read_price
+from scaleqa.backends import Access, Limiter, Stop, open_backend, open_chat, read_price
 from scaleqa.cli.arguments import (
     Assist,
     EmbeddingModel,
@@ -16,9 +16,10 @@ from scaleqa.cli.arguments import (
     Prompt,
     Systems,
     Threads,
+    resumable,
 )
 from scaleqa.datasets import open_threads
-from scaleqa.evaluate import Reading, RunSettings, run_packages
+from scaleqa.evaluate import Reading, RunSettings, run_systems
 from scaleqa.evaluate.rowfile import all_rows
 from scaleqa.figures.paired import compare as compare_rows
 from scaleqa.figures.presence import one_track
@@ -28,7 +29,7 @@ from scaleqa.pages.terminal import print_tables
 from scaleqa.prompts import Template, template
 from scaleqa.report.summaries import compared_table, costs_table, scores_table
 from scaleqa.specs import split_specs
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 from tsim.embed import open_embedder
 
 # The prompt of the paper's four options, of other choices, and of free answers.
@@ -68,27 +69,28 @@ def run(
 
     Example: scaleqa run packages/16k --system tsim,standard_rag --out runs/first
     """
+    wanted = split_specs(system)
+    cost = read_price(price) if price else None
     loaded = open_threads(threads)
     embedder = open_embedder(model, cached=True)
-    access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None, cached=cache)
-    results: dict[str, Scores] = {}
-    with ExitStack() as stack:
+    stop = Stop(tell)
+    limiter = Limiter(rpm, sleep=stop.sleep) if rpm else None
+    access = Access(key_variable=key_env, limiter=limiter, cached=cache, stop=stop)
+    with resumable(out), ExitStack() as stack:
         helper = stack.enter_context(closing(open_chat(assist, access))) if assist else None
         grader = stack.enter_context(closing(open_chat(judge, access))) if judge else None
         reading = Reading(
             backend=stack.enter_context(closing(open_backend(backend, access))),
             template=chosen_template(prompt, loaded),
             writeback=writeback,
-            price=read_price(price) if price else None,
+            price=cost,
             judge_model=grader,
         )
-        for spec in split_specs(system):
-            settings = RunSettings(system=spec, reading=reading, model=helper)
-            with progress_bar(spec) as advance:
-                rows = run_packages(
-                    loaded, settings, embedder, out, workers=workers, progress=advance
-                )
-            results[spec] = score(rows)
+        several = [RunSettings(system=one, reading=reading, model=helper) for one in wanted]
+        rows = run_systems(
+            loaded, several, embedder, out, workers=workers, bar=progress_bar, stop=stop
+        )
+    results = {name: score(own) for name, own in rows.items()}
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
     else:
@@ -115,7 +117,7 @@ def compare(
         print_json({"track": track, "questions": questions, "measures": measures})
         return
     print_tables(compared_table(first, second, found, track))
-    print(f"{questions} questions; intervals by paired bootstrap, McNemar's test is exact")
+    say(f"{questions} questions; intervals by paired bootstrap, McNemar's test is exact")
 
 
 def chosen_template(prompt: str | None, packages: list[Package]) -> Template:
@@ -132,5 +134,5 @@ def print_scores(results: dict[str, Scores], out: Path) -> None:
     if any(scores.answers and scores.answers.prompt_tokens for scores in results.values()):
         print_tables(costs_table(results))
     if not all(scores.answers for scores in results.values()):
-        print("No language model answered, so there is no accuracy; choose one with --backend.")
-    print(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")
+        say("No language model answered, so there is no accuracy; choose one with --backend.")
+    say(f"Rows are in {out}; next: scaleqa report {out}, or scaleqa compare {out} A B")

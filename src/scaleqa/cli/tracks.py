@@ -26,7 +26,7 @@ from scaleqa.records.load import (
 from scaleqa.records.readings import is_aside_id
 from scaleqa.records.release import release_asides, release_talk, release_wordings
 from scaleqa.records.track_card import stages
-from tsim.cli.shell import AsJson, print_json
+from tsim.cli.shell import AsJson, print_json, say
 
 STAGES = (
     Column(key="stage", head="stage", form=text),
@@ -71,7 +71,7 @@ def release_tracks(
         for stage in stages(funnels)
     ]
     print_tables(Table(columns=STAGES, rows=tuple(rows)))
-    print(f"Wrote {WORDINGS}, {ASIDES} and {TALK} to {out}; next: scaleqa data card --out docs")
+    say(f"Wrote {WORDINGS}, {ASIDES} and {TALK} to {out}; next: scaleqa data card --out docs")
 
 
 def _write(path: Path, items: Iterable[BaseModel]) -> None:

@@ -8,6 +8,7 @@ sessions of other questions. In both cases a system sees turns, but no session b
 import hashlib
 import random
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -117,8 +118,8 @@ def load_release(path: Path) -> Release:
         of="LongMemEval",
         files="longmemeval_s.json or longmemeval_oracle.json",
     )
-    names = [question.question_id for question in questions]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    names = Counter(question.question_id for question in questions)
+    twice = sorted(name for name, times in names.items() if times > 1)
     if twice or not names:
         found = f"question {twice[0]} is there twice" if twice else "it holds no question"
         raise DataError(f"{path} is not LongMemEval as published: {found}")

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import zlib
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,7 +40,7 @@ def read_published(
     try:
         plain = gzip.decompress(content) if content.startswith(GZIP) else content
         return form.validate_json(plain), hashlib.sha256(plain).hexdigest()
-    except (ValidationError, gzip.BadGzipFile, EOFError) as error:
+    except (ValidationError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not {of} as published: {_first(error)}") from None
 
 

@@ -14,18 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from scaleqa.backends import ChatModel, Price, Reply, Request
 from scaleqa.backends.openai import Completion, answer_body
 from scaleqa.errors import DataError
 from scaleqa.evaluate.feed import fed_system
 from scaleqa.evaluate.grading import Grading, Reading, graded
+from scaleqa.evaluate.lock import locked
 from scaleqa.evaluate.loop import RunSettings, run_of
 from scaleqa.evaluate.rowfile import read_row, read_rows, row_path, write_rows, write_whole
 from scaleqa.evaluate.rows import Row
 from scaleqa.judges import Judge, open_judge
 from scaleqa.packages import Package
 from scaleqa.prompts import Template
+from scaleqa.systems import Tools, check_systems
 from tsim.embed import Embedder
 
 URL = "/v1/chat/completions"
@@ -111,6 +114,7 @@ def export_batch(
     """
     if out.exists():
         raise DataError(f"{out} is there already; name a new file, or remove it first")
+    check_systems(settings.systems, Tools(embedder=embedder, model=settings.model))
     total = len(settings.systems) * sum(len(package.questions) for package in packages)
     requests: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
@@ -174,9 +178,10 @@ def import_batch(
             asked_by = row.model_copy(update={"run": row.run.model_copy(update={"reader": reader})})
             path = row_path(out, row.run.system, row.run.package)
             files[path].append(graded(asked_by, replies[key], judge, embedder, price=price))
-    whole = {path: _joined(path, rows) for path, rows in files.items()}
-    for path, rows in whole.items():
-        write_rows(path, rows)
+    with locked(out):
+        whole = {path: _joined(path, rows) for path, rows in files.items()}
+        for path, rows in whole.items():
+            write_rows(path, rows)
     return [row for rows in whole.values() for row in rows]
 
 
@@ -197,7 +202,7 @@ def _asked(beside: Path) -> Iterator[tuple[str, Row]]:
     """Reads what was asked; earlier versions wrote the row beside the id, not under a name."""
     for place, text in enumerate(_text_lines(beside)):
         try:
-            line = json.loads(text)
+            line = from_json(text)
             key = str(line.pop("custom_id"))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
@@ -243,7 +248,7 @@ def _read_answers(paths: Sequence[Path], known: set[str]) -> Mapping[str, Reply]
         for number, text in enumerate(_text_lines(path), 1):
             try:
                 line = _Line.model_validate_json(text)
-                answer = None if line.failed else _reply(line)
+                answer = None if line.failed else _said(line)
             except ValidationError as error:
                 raise DataError(
                     f"{path}, line {number} is no answer of a batch: {text[:200]!r}"
@@ -269,5 +274,7 @@ def _text_lines(path: Path) -> list[str]:
         raise DataError(f"{path} cannot be read as lines of JSON: {error}") from None
 
 
-def _reply(line: _Line) -> Reply:
-    return Completion.model_validate(line.response.body if line.response else None).reply
+def _said(line: _Line) -> Reply | None:
+    """Returns what was answered; None for silence, which is a failure as it is in a run."""
+    found = Completion.model_validate(line.response.body if line.response else None)
+    return None if found.silent else found.reply

@@ -6,10 +6,9 @@ becomes two more turns of the thread. A run that was killed continues where it s
 that have rows are given to the fresh system again, without asking anybody.
 """
 
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from scaleqa.backends import ChatModel
 from scaleqa.errors import DataError
 from scaleqa.evaluate.feed import Fed, fed_system
 from scaleqa.evaluate.grading import Grading, Reading, written_options
+from scaleqa.evaluate.lock import locked
 from scaleqa.evaluate.rowfile import RowFile, former_path, row_path
 from scaleqa.evaluate.rows import Reader, Row, Run
 from scaleqa.packages import Package, Question, StreamTurn, track_of
@@ -46,63 +46,6 @@ class RunSettings:
     cold: bool = False
 
 
-class _StoppedError(Exception):
-    """Another package has failed."""
-
-
-def run_packages(
-    packages: Sequence[Package],
-    settings: RunSettings,
-    embedder: Embedder,
-    out: Path | None = None,
-    *,
-    workers: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Row]:
-    """Runs one system on all packages and returns all rows in order.
-
-    Args:
-        packages: The threads and questions.
-        settings: How the run goes.
-        embedder: For the system, and to compare rationales.
-        out: Directory for the rows, where the run continues; None to keep them in memory alone.
-        workers: Packages that are run at once.
-        progress: Called with turns and questions done, and how many there are.
-
-    Raises:
-        DataError: The rows that are there belong to another run, or the prompt does not fit.
-    """
-    sizes = {package.name: len(package.stream) + len(package.questions) for package in packages}
-    done = dict.fromkeys(sizes, 0)
-    stopped = threading.Event()
-
-    def run_one(package: Package) -> list[Row]:
-        def note(count: int, _: int) -> None:
-            if stopped.is_set():
-                raise _StoppedError
-            done[package.name] = count
-            if progress:
-                progress(sum(done.values()), sum(sizes.values()))
-
-        return run_package(package, settings, embedder, out, progress=note)
-
-    if workers == 1:
-        return [row for package in packages for row in run_one(package)]
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(run_one, package) for package in packages]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        finally:
-            stopped.set()  # if one fails, or the user interrupts, the others ask nothing more
-            for future in futures:
-                future.cancel()
-    started = [future for future in futures if not future.cancelled()]
-    failed = [error for future in started if (error := future.exception())]
-    for error in sorted(failed, key=lambda one: isinstance(one, _StoppedError)):
-        raise error
-    return [row for future in futures for row in future.result()]
-
-
 def run_package(
     package: Package,
     settings: RunSettings,
@@ -116,12 +59,7 @@ def run_package(
     Raises:
         DataError: The rows that are there belong to another run, or the prompt does not fit.
     """
-    grading = Grading(settings.reading, package, embedder) if settings.reading else None
-    run = run_of(package, settings, embedder, grading)
-    path = row_path(out, settings.system, package.name) if out else None
-    former = former_path(out, settings.system, package.name) if out else None
-    rows = RowFile(path, former)
-    _check(rows, package, run)
+    run, grading, rows = check_run(package, settings, embedder, out)
     try:
         rows.begin()
         if len(rows.rows) < len(package.questions):
@@ -140,6 +78,23 @@ def run_package(
         return rows.rows
     finally:
         rows.close()
+
+
+def check_run(
+    package: Package, settings: RunSettings, embedder: Embedder, out: Path | None
+) -> tuple[Run, Grading | None, RowFile]:
+    """Says what the rows of a run will be made with, and reads those that are there.
+
+    Raises:
+        DataError: The rows that are there belong to another run, or the prompt does not fit.
+    """
+    grading = Grading(settings.reading, package, embedder) if settings.reading else None
+    run = run_of(package, settings, embedder, grading)
+    path = row_path(out, settings.system, package.name) if out else None
+    former = former_path(out, settings.system, package.name) if out else None
+    rows = RowFile(path, former)
+    _check(rows, package, run)
+    return run, grading, rows
 
 
 def retrieve_together(
@@ -170,6 +125,19 @@ def retrieve_together(
         DataError: The packages cannot share a run, or the rows that are there are of another one.
     """
     _check_together(packages, settings)
+    with ExitStack() as stack:
+        for out in {*outs}:
+            stack.enter_context(locked(out))
+        return _together(packages, settings, embedder, outs, progress)
+
+
+def _together(
+    packages: Sequence[Package],
+    settings: RunSettings,
+    embedder: Embedder,
+    outs: Sequence[Path],
+    progress: Callable[[int, int], None] | None,
+) -> list[list[Row]]:
     runs = [run_of(package, settings, embedder, None) for package in packages]
     files = [
         RowFile(row_path(out, settings.system, package.name))
@@ -257,7 +225,8 @@ def _check(rows: RowFile, package: Package, run: Run) -> None:
     if found != expected[: len(found)] or other:
         differs = _differing(run, other) if other else "questions"
         raise DataError(
-            f"{rows.path} holds rows of another run (different: {differs}); choose another --out"
+            f"{rows.path} holds rows of another run (different: {differs}); choose another --out, "
+            "or go on with what those rows were made with"
         )
 
 

@@ -4,14 +4,17 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from scaleqa.errors import DataError
 from scaleqa.evaluate.former import former_name, upgraded
-from scaleqa.evaluate.rows import Row
+from scaleqa.evaluate.rows import VERSION, Row
+from scaleqa.packages.check import NAME
 from tsim import private
 
 
@@ -59,8 +62,18 @@ class RowFile:
 
 
 def row_path(out: Path, system: str, package: str) -> Path:
-    """Returns the file for the rows of a system on a package."""
-    return out / re.sub(r"[^\w.=-]+", "_", system) / f"{package}.jsonl"
+    """Returns the file for the rows of a system on a package, which is below `out`.
+
+    Raises:
+        DataError: The names would lead elsewhere.
+    """
+    directory = re.sub(r"[^\w.=-]+", "_", system)
+    if directory in ("", ".", "..") or not NAME.fullmatch(package):
+        raise DataError(
+            f"rows of system {system!r:.80} on package {package!r:.80} have no place below {out}; "
+            "expected names of letters, digits, '_', '.', '=' and '-'"
+        )
+    return out / directory / f"{package}.jsonl"
 
 
 def former_path(out: Path, system: str, package: str) -> Path | None:
@@ -104,6 +117,17 @@ def row_files(directory: Path) -> list[Path]:
     return sorted(directory.rglob("*.jsonl"))
 
 
+def first_rows(out: Path) -> Iterator[tuple[Path, Row]]:
+    """Reads the first row of every file that `row_path` may have named.
+
+    Raises:
+        DataError: A line is damaged, or no row.
+    """
+    for path in sorted(out.glob("*/*.jsonl")):
+        for row in islice(iterate(path, detail=False), 1):
+            yield path, row
+
+
 def all_rows(directory: Path, *, detail: bool = True) -> list[Row]:
     """Reads all rows of a run.
 
@@ -145,6 +169,12 @@ def read_row(found: Any, path: Path, place: int, *, detail: bool = True) -> Row:
     Raises:
         DataError: It is no row.
     """
+    version = found.get("version", VERSION) if isinstance(found, dict) else VERSION
+    if version != VERSION:
+        raise DataError(
+            f"{path}, line {place + 1} is a row of version {version!r:.40}, and this scaleqa reads "
+            f"versions up to {VERSION}; use the scaleqa that wrote it"
+        )
     try:
         known = upgraded({"place": place, **found})
         if not detail:
@@ -159,7 +189,7 @@ def read_row(found: Any, path: Path, place: int, *, detail: bool = True) -> Row:
 
 def _loaded(line: bytes, path: Path, place: int) -> Any:
     try:
-        return json.loads(line)
+        return from_json(line)
     except ValueError as error:
         raise DataError(f"{path}, line {place + 1} is damaged; remove the file") from error
 

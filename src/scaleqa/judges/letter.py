@@ -28,12 +28,13 @@ def letter_of(reply: str, letters: str) -> str | None:
     """
     if not letters:
         return None
-    written = {letter.upper(): letter for letter in letters}
+    written = {letter.casefold(): letter for letter in letters}
     choice = f"([{re.escape(letters)}])"
     lines = re.findall(
         rf"^[^\w\n]*answer[^\w\n]*{choice}\b", reply, flags=re.IGNORECASE | re.MULTILINE
     )
-    named = {written[match.upper()] for match in lines}
+    # Without case, more characters match than have the same lower case: no letter is then named.
+    named = {written.get(match.casefold()) for match in lines}
     if named:
         return named.pop() if len(named) == 1 else None
     bare = re.fullmatch(rf"\s*\(?{choice}\)?[.:]?\s*", reply)

@@ -20,11 +20,21 @@ class Malformed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw:
-    """A dialogue as in its source: pairs of role (user or model) and text, in order."""
+    """A dialogue as in its source: pairs of role (user or model) and text, in order.
+
+    Raises:
+        TypeError: A text is something else.
+    """
 
     turns: tuple[tuple[str, str], ...]
     genre: str = "chat"
     stale: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks the texts: parsers take them as they are."""
+        for _, text in self.turns:
+            if not isinstance(text, str):
+                raise TypeError(f"expected text, found {text!r:.80}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +58,18 @@ def _role(name: str) -> str:
     return "user" if name in USER else "model"
 
 
+def _alternating(texts: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(texts, list):
+        raise TypeError("the texts are not a list")
+    return tuple((("user", "model")[n % 2], text) for n, text in enumerate(texts))
+
+
 def _authored(item: dict[str, Any]) -> Iterator[Raw]:
-    turns = tuple((("user", "model")[n % 2], str(text)) for n, text in enumerate(item["turns"]))
-    yield Raw(turns=turns, genre=str(item["genre"]), stale=bool(item.get("stale", False)))
+    yield Raw(
+        turns=_alternating(item["turns"]),
+        genre=str(item["genre"]),
+        stale=bool(item.get("stale", False)),
+    )
 
 
 def _ultrachat(item: dict[str, Any]) -> Iterator[Raw]:
@@ -58,10 +77,7 @@ def _ultrachat(item: dict[str, Any]) -> Iterator[Raw]:
     if "messages" in item:
         yield from _messages(item["messages"])
     else:
-        texts = item["data"]
-        if not isinstance(texts, list):
-            raise TypeError("data is not a list")
-        yield Raw(turns=tuple((("user", "model")[n % 2], str(t)) for n, t in enumerate(texts)))
+        yield Raw(turns=_alternating(item["data"]))
 
 
 def _wildchat(item: dict[str, Any]) -> Iterator[Raw]:

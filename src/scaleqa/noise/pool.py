@@ -5,13 +5,15 @@ A malformed line is counted and reported with its number. It is an error only in
 
 import gzip
 import hashlib
-import json
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any, cast
+
+from pydantic_core import from_json
 
 from scaleqa.errors import DataError
 from scaleqa.noise.formats import FORMATS, Format, Malformed
@@ -131,7 +133,10 @@ def load_pool(
     found = sha256_of(path)
     if sha256 and found != sha256:
         raise DataError(f"{path} has sha256 {found}, expected {sha256}: it is another version")
-    return _collect(path, FORMATS[form], found, bounds or Bounds(), strict, limit)
+    try:
+        return _collect(path, FORMATS[form], found, bounds or Bounds(), strict, limit)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is no complete gzip file: {error}; download it again") from None
 
 
 def _collect(
@@ -193,7 +198,7 @@ def _items(path: Path, form: Format) -> Iterator[tuple[int, Any]]:
             try:
                 for item in form.parse(value):
                     yield number, item
-            except (KeyError, TypeError, ValueError, IndexError) as error:
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
                 yield number, Malformed(f"not a {form.name} item ({type(error).__name__}: {error})")
 
 
@@ -201,14 +206,14 @@ def _json_lines(file: IO[bytes]) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(file, 1):
         if line.strip():
             try:
-                yield number, json.loads(line)
+                yield number, from_json(line)
             except ValueError as error:
                 yield number, Malformed(f"not JSON ({error})")
 
 
 def _json_document(file: IO[bytes]) -> Iterator[tuple[int, Any]]:
     try:
-        whole = json.loads(file.read())
+        whole = from_json(file.read())
     except ValueError as error:
         yield 1, Malformed(f"not JSON ({error})")
         return

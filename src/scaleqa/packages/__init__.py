@@ -2,15 +2,9 @@
 
 from scaleqa.packages.build import BuildSettings, Mix, Words, build
 from scaleqa.packages.check import check_packages
+from scaleqa.packages.files import load_packages, write_packages
 from scaleqa.packages.fill import Filler
-from scaleqa.packages.package import (
-    Block,
-    Package,
-    Question,
-    StreamTurn,
-    load_packages,
-    write_packages,
-)
+from scaleqa.packages.package import Block, Package, Question, StreamTurn
 from scaleqa.packages.select import subset, subset_of_lives
 from scaleqa.packages.talk import TalkSettings, build_talk
 from scaleqa.packages.track import AS_WRITTEN, track_of

@@ -1,14 +1,15 @@
-"""Whether packages can be measured on: data sets of others are checked before anything is run."""
+"""Whether packages can be measured on: those of others are checked before anything is run."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from scaleqa.errors import DataError
 from scaleqa.packages.absent import ABSENT
 from scaleqa.packages.package import LETTER, Package, Question
 
-NAME = re.compile(r"[\w][\w.=-]*")
+# Names of directories and files; so they lead nowhere else.
+NAME = re.compile(r"\w[\w.=-]{0,99}")
 
 
 def check_packages(packages: Sequence[Package]) -> None:
@@ -29,26 +30,37 @@ def _problems(packages: Sequence[Package]) -> Iterator[str]:
         yield "there are no questions to ask"
     for name, times in Counter(package.name for package in packages).items():
         if times > 1:
-            yield f"{times} packages are called {name!r}; give each a name of its own"
+            yield f"{times} packages are called {name!r:.80}; give each a name of its own"
     ids = Counter(question.id for package in packages for question in package.questions)
     for name, times in ids.items():
         if times > 1:
-            yield f"{times} questions have the id {name!r}; give each one of its own"
+            yield f"{times} questions have the id {name!r:.80}; give each one of its own"
     for package in packages:
         for problem in _of_package(package):
-            yield f"package {package.name!r}: {problem}"
+            yield f"package {package.name!r:.80}: {problem}"
 
 
 def _of_package(package: Package) -> Iterator[str]:
     if not NAME.fullmatch(package.name):
-        yield "its name is a directory's, of letters, digits, '.', '_', '=' and '-'"
+        yield (
+            "its name is not one of a directory, of at most 100 letters, digits, '_', '.', '=' and "
+            "'-', the first a letter, a digit or '_'"
+        )
     if [turn.id for turn in package.stream] != list(range(len(package.stream))):
-        yield "its turns are numbered from 0, in order"
+        yield "its turns are not numbered from 0, in order"
+        return
     if not any(turn.text.strip() for turn in package.stream):
         yield "its thread says nothing"
+    silent = next((turn.id for turn in package.stream if not turn.role.strip()), None)
+    if silent is not None:
+        yield f"turn {silent} has no role"
+    for block in (*package.truth, *package.noise):
+        outside = _outside(block.turns, len(package.stream))
+        if outside:
+            yield f"dialogue {block.source!r:.80} {outside}"
     for question in package.questions:
         for problem in _of_question(question, len(package.stream)):
-            yield f"question {question.id!r} {problem}"
+            yield f"question {question.id!r:.80} {problem}"
 
 
 def _of_question(question: Question, turns: int) -> Iterator[str]:
@@ -59,16 +71,28 @@ def _of_question(question: Question, turns: int) -> Iterator[str]:
             "has no evidence turns, so there is nothing to retrieve; if its matter never came up, "
             f"give it the stress label {ABSENT!r}"
         )
-    outside = [turn for turn in question.evidence if not 0 <= turn < turns]
+    outside = _outside(question.evidence, turns)
     if outside:
-        yield f"has evidence turn {outside[0]}, and the thread has turns 0 to {turns - 1}"
+        yield f"gives as evidence what is not there: it {outside}"
+    if question.options is not None and not question.options:
+        yield "has options, but none to choose from; leave them out, or give some"
     if question.grader != LETTER or question.answer is None:
         return
     options = question.options or {}
     if question.answer not in options:
         yield (
-            f"is graded by letter, and its answer {question.answer!r} is none of its options "
-            f"({', '.join(options) or 'it has none'}); add options, or choose another grader"
+            f"is graded by letter, and its answer {question.answer!r:.80} is none of its options "
+            f"({', '.join(options)[:80] or 'it has none'}); add options, or choose another grader"
         )
-    if any(len(letter) != 1 for letter in options):
-        yield f"is graded by letter, and {', '.join(options)} are not single letters"
+    single = all(len(letter) == 1 and letter.isalnum() for letter in options)
+    if not single or len({letter.casefold() for letter in options}) < len(options):
+        yield (
+            f"is graded by letter, and {', '.join(options)[:80]!r} are not single letters or "
+            "digits, each another one in upper and lower case"
+        )
+
+
+def _outside(found: Iterable[int], turns: int) -> str:
+    """Says which of some turns the thread does not have; empty if it has all."""
+    one = next((turn for turn in found if not 0 <= turn < turns), None)
+    return "" if one is None else f"has turn {one}, and the thread has turns 0 to {turns - 1}"

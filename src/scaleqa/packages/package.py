@@ -2,26 +2,21 @@
 
 import hashlib
 import json
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from scaleqa.errors import DataError
+from pydantic import ConfigDict, with_config
+
 from tsim.toolkit import tokens
 
-STREAM = "stream.jsonl"
-QUERIES = "EVALUATION_QUERIES.jsonl"
-TRUTH = "GROUND_TRUTH_HISTORY.jsonl"
-NOISE = "NOISE.jsonl"
-IDS = "selected_ids.json"
-STATS = "stats.json"
-MANIFEST = "manifest.json"
 # The judge of questions that name none.
 LETTER = "letter"
+# How the parts of a package are read from files.
+FILED = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
+@with_config(FILED)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTurn:
     """A turn of the thread: everything that a system sees.
@@ -39,6 +34,7 @@ class StreamTurn:
     at: float | None = None
 
 
+@with_config(FILED)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question about the thread. Fields that a data set does not provide are None or empty.
@@ -70,6 +66,7 @@ class Question:
     at: float | None = None
 
 
+@with_config(FILED)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """A dialogue and the ids of its turns in the thread."""
@@ -110,7 +107,7 @@ class Package:
             [turn.role, turn.text] if turn.at is None else [turn.role, turn.text, turn.at]
             for turn in self.stream
         ]
-        asked = [_described(question) for question in self.questions]
+        asked = [described(question) for question in self.questions]
         return hashlib.sha256(json.dumps([said, asked]).encode()).hexdigest()
 
     @property
@@ -130,98 +127,7 @@ class Package:
         }
 
 
-def write_packages(packages: Sequence[Package], out: Path) -> None:
-    """Writes each package to a directory of its own; all appear, or none.
-
-    Raises:
-        DataError: `out` is not empty.
-    """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DataError(f"{out} is not an empty directory; name a new one, or remove it first")
-    part = out.with_name(f"{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        _write_all(packages, part)
-        if out.exists():
-            out.rmdir()
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _write_all(packages: Sequence[Package], out: Path) -> None:
-    for package in packages:
-        directory = out / package.name
-        directory.mkdir(parents=True)
-        files = {
-            STREAM: _lines(_said(turn) for turn in package.stream),
-            QUERIES: _lines(_described(question) for question in package.questions),
-            TRUTH: _lines(asdict(block) for block in package.truth),
-            NOISE: _lines(asdict(block) for block in package.noise),
-            IDS: _document([question.id for question in package.questions]),
-            STATS: _document(package.stats),
-        }
-        for name, content in files.items():
-            (directory / name).write_bytes(content)
-        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-        manifest = {"name": package.name, "settings": package.settings, "sha256": hashes}
-        (directory / MANIFEST).write_bytes(_document(manifest))
-
-
-def load_packages(path: Path) -> list[Package]:
-    """Reads a package, or all packages in a directory, and checks every hash.
-
-    Raises:
-        DataError: There is no package, or a file was changed.
-    """
-    if (path / MANIFEST).is_file():
-        return [_load(path)]
-    found = sorted(p.parent for p in path.glob(f"*/{MANIFEST}")) if path.is_dir() else []
-    if not found:
-        raise DataError(f"{path} contains no package; build one with: scaleqa build --out {path}")
-    return [_load(directory) for directory in found]
-
-
-def _load(directory: Path) -> Package:
-    try:
-        manifest = json.loads((directory / MANIFEST).read_bytes())
-        hashes, name, settings = manifest["sha256"], manifest["name"], manifest["settings"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{directory / MANIFEST} is damaged; build the package again") from error
-    return _read(directory, hashes, name, settings)
-
-
-def _read(
-    directory: Path, hashes: Mapping[str, str], title: str, settings: Mapping[str, Any]
-) -> Package:
-    contents = {}
-    for name, expected in hashes.items():
-        try:
-            contents[name] = (directory / name).read_bytes()
-        except FileNotFoundError:
-            raise DataError(f"{directory / name} is missing; build the package again") from None
-        found = hashlib.sha256(contents[name]).hexdigest()
-        if found != expected:
-            raise DataError(
-                f"{directory / name} has sha256 {found}, the manifest says {expected}: it was "
-                "changed after it was built; build the package again"
-            )
-    return Package(
-        name=title,
-        stream=tuple(StreamTurn(**row) for row in _rows(contents[STREAM])),
-        questions=tuple(_question(row) for row in _rows(contents[QUERIES])),
-        truth=_blocks(contents[TRUTH]),
-        noise=_blocks(contents[NOISE]),
-        settings=settings,
-    )
-
-
-def _said(turn: StreamTurn) -> dict[str, Any]:
-    """Returns the fields of a turn; a time that is not known is omitted."""
-    return {name: value for name, value in asdict(turn).items() if value is not None}
-
-
-def _described(question: Question) -> dict[str, Any]:
+def described(question: Question) -> dict[str, Any]:
     """Returns the fields of a question; defaults are omitted."""
     absent = {"grader": LETTER, "stress": ()}
     return {
@@ -229,24 +135,3 @@ def _described(question: Question) -> dict[str, Any]:
         for name, value in asdict(question).items()
         if value is not None and absent.get(name) != value
     }
-
-
-def _question(row: dict[str, Any]) -> Question:
-    stress = tuple(row.get("stress", ()))
-    return Question(**{**row, "evidence": tuple(row["evidence"]), "stress": stress})
-
-
-def _blocks(content: bytes) -> tuple[Block, ...]:
-    return tuple(Block(source=row["source"], turns=tuple(row["turns"])) for row in _rows(content))
-
-
-def _rows(content: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in content.splitlines()]
-
-
-def _lines(rows: Iterable[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-
-
-def _document(value: Any) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from scaleqa.pages.table import Column, Table
+from tsim.characters import visible
 
 # Spaces between columns: one of padding, one of the box.
 GAP = 2
@@ -38,7 +39,7 @@ def to_text(table: Table, width: int = 80) -> str:
 
 def _print(table: Table, console: Console) -> None:
     if table.title:
-        console.print(table.title, style="italic", soft_wrap=True)
+        console.print(visible(table.title), style="italic", soft_wrap=True)
     width = console.width
     for number, part in enumerate(_fitting(table.filled(), width)):
         if number:
@@ -102,8 +103,13 @@ def _shrunk(table: Table, width: int) -> list[int]:
 
 def _upright(table: Table) -> list[tuple[Column, list[str]]]:
     """The columns with their cells."""
-    rows = table.cells()
+    rows = _cells(table)
     return [(column, [row[n] for row in rows]) for n, column in enumerate(table.columns)]
+
+
+def _cells(table: Table) -> list[list[str]]:
+    """Writes all values; nothing in them acts on the terminal."""
+    return [[visible(cell) for cell in row] for row in table.cells()]
 
 
 def _longest(texts: Iterable[str]) -> int:
@@ -115,7 +121,7 @@ def _grid(table: Table, widths: Sequence[int]) -> Grid:
     for column, wide in zip(table.columns, widths, strict=True):
         head = _broken(_name(column), wide)
         grid.add_column(head, justify="left" if column.is_text else "right", no_wrap=True)
-    for row in table.cells():
+    for row in _cells(table):
         grid.add_row(*(_broken(cell, wide) for cell, wide in zip(row, widths, strict=True)))
     return grid
 

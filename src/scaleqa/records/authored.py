@@ -11,6 +11,7 @@ Lives and their readings are in `talk/lives.jsonl` and `talk/readings.jsonl`. Wh
 has not been read yet.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ from scaleqa.records.load import DRAWS, load_lines
 from scaleqa.records.readings import Flag, Mode, Reading, sealed_asides, sealed_wordings
 from scaleqa.records.schema import Aside, Letter, Life, Record, Wording
 from scaleqa.records.talk_readings import TalkReading
+
+# A reader and what was given to them at once: a directory and a file below it.
+GIVEN = re.compile(r"\w[\w.=-]*/\w[\w.=-]*")
 
 
 class _Given(BaseModel):
@@ -127,11 +131,13 @@ def _readings(key: Path, asked: Mapping[str, _Asked]) -> Iterable[Reading]:
         where = ".".join(str(part) for part in problem["loc"])
         raise DataError(f"{key.name}: {where}: {problem['msg']}") from error
     for name, one in given.items():
+        if not GIVEN.fullmatch(name):
+            raise DataError(f"{key.name}: {name!r:.80} is not READER/NN, such as r1/01")
         reader, _, number = name.rpartition("/")
         place = key.parent / reader / "out"
         picks = _by_question(place / f"{number}.jsonl", _Pick, one)
         answers = _by_question(place / f"{number}.answers.jsonl", _Answer, one)
-        shown = [file.read_text("utf-8") for file in (key.parent / reader).glob(f"*/{number}.txt")]
+        shown = [_text(file) for file in (key.parent / reader).glob(f"*/{number}.txt")]
         for q in sorted({*picks} | {*answers}):
             question = one.questions[q - 1]
             if question not in asked:
@@ -140,6 +146,13 @@ def _readings(key: Path, asked: Mapping[str, _Asked]) -> Iterable[Reading]:
                 raise DataError(f"{question} was changed after {name} was read; have it read again")
             seal = asked[question].seal
             yield _reading(reader, one, question, picks.get(q), answers.get(q), seal)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file} is not UTF-8 (byte {error.start})") from None
 
 
 def _closed(file: Path, asked: Mapping[str, _Asked]) -> Iterable[Reading]:

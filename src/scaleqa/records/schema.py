@@ -42,8 +42,8 @@ Kind = Literal[
 StressLabel = Literal["state_overwrite", "long_range_bridge", "constraint_trap"]
 TalkKind = Literal["friends", "assistant"]
 TalkWording = Literal["same", "plain", "other"]
-ID = re.compile(r"(?P<split>[^:]+):(?P<domain>.+)-(?P<number>\d{3,})")
-LIFE_ID = re.compile(r"(?P<split>[^:]+):Talk-(?P<number>\d{2,})")
+ID = re.compile(r"(?P<split>[^:]+):(?P<domain>.+)-(?P<number>[0-9]{3,9})")
+LIFE_ID = re.compile(r"(?P<split>[^:]+):Talk-(?P<number>[0-9]{2,9})")
 ASSISTANT_SPEAKERS = ("user", "model")
 # A session of a life and a turn in it, both counted from 0.
 Place = tuple[int, int]

@@ -12,6 +12,7 @@ from scaleqa.systems.protocol import (
     Unit,
 )
 from scaleqa.systems.registry import (
+    check_systems,
     colour_of,
     find_system,
     memories,
@@ -36,6 +37,7 @@ __all__ = [
     "SystemDeclaration",
     "Tools",
     "Unit",
+    "check_systems",
     "colour_of",
     "find_system",
     "memories",

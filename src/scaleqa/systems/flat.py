@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Unit
+from tsim.toolkit import said
 
 
 class FlatSystem:
@@ -51,8 +52,8 @@ class FlatSystem:
         return Retrieved(units=tuple(units), context="\n\n".join(blocks), shown=frozenset(shown))
 
     def line(self, turn: int) -> str:
-        """Returns a turn as a line of a context."""
-        return f"{self.turns[turn].role}: {self.turns[turn].text}"
+        """Returns a turn as it appears in a context."""
+        return said(self.turns[turn].role, self.turns[turn].text)
 
     def cost(self, turns: Iterable[int]) -> int:
         """Returns the words that turns take in a context; summing rounded tokens is inexact."""

@@ -66,6 +66,16 @@ def open_system(spec: str, tools: Tools) -> System:
     return find_system(parsed.name).open(parsed.options, tools)
 
 
+def check_systems(specs: Iterable[str], tools: Tools) -> None:
+    """Checks that systems can be opened: that their options, extras and weights are there.
+
+    Raises:
+        DataError: One of them cannot be opened.
+    """
+    for spec in specs:
+        open_system(spec, tools).close()
+
+
 def with_budget(spec: str, budget: int) -> str:
     """Limits a system to a budget of context tokens, if it can be and sets no limit itself."""
     parsed = Spec.parse(spec)

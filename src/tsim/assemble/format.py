@@ -8,8 +8,8 @@
 
 A line that begins in the first column is always ours: a heading, a speaker or a mark. Nothing that
 a turn says can be taken for one, because whatever follows a line break in it is moved by one space;
-a speaker whose name could be misread is written in quotes. An empty line separates spans. Where
-part of a turn is left out, a mark is put in its place.
+a speaker or a thread whose name could be misread is written in quotes, as JSON. An empty line
+separates spans. Where part of a turn is left out, a mark is put in its place.
 """
 
 import json
@@ -30,7 +30,9 @@ BROKEN = re.compile(f"(?<={BREAK.pattern})(?!(?<=\r)\n)")
 SOLID, SPACE = re.compile(r"\S"), re.compile(r"\s+")
 WIDEST_INDENTATION = 200
 # Speakers whose line could be taken for a heading or a mark, or whose name has no clear end.
-UNCLEAR_ROLE = re.compile(f'[\\["{MISSING}]|.*: |.*[\x85\u2028\u2029]')
+UNCLEAR_ROLE = re.compile(f'[\\["{MISSING}]|.*: ')
+# Threads whose name has no clear end in a heading, or could be taken for the ids or the date.
+UNCLEAR_THREAD = re.compile(r' |.*(?:[\[\]"·…]|  | $)|(?:.* )?[\d–-]+$')
 
 
 def render(hits: Sequence[Hit], *, named: bool = False) -> str:
@@ -59,7 +61,7 @@ def heading(turns: Sequence[Turn], *, clock: bool, thread: str = "") -> str:
         clock: Whether to add the time of day, because other spans began on the same day.
         thread: The name of the thread, where there are several.
     """
-    where = " ".join([*thread.split(), ids(turns)])
+    where = f"{_name(thread)}{ids(turns)}"
     times = _times(turns)
     if not times:
         return f"[{where}]"
@@ -77,14 +79,23 @@ def heading_bound(last: int, *, dated: bool, thread: str = "") -> str:
         dated: Whether the times of its turns are known.
         thread: The name of the thread, if headings have it.
     """
-    named = f"{thread} " if thread else ""
-    return f"[{named}{last}-{last}{' · 2024-05-03 14:05' if dated else ''}]\n\n"
+    return f"[{_name(thread)}{last}-{last}{' · 2024-05-03 14:05' if dated else ''}]\n\n"
 
 
 def line(turn: Turn) -> str:
     """Returns one turn as it appears in a context."""
-    role = json.dumps(turn.role) if UNCLEAR_ROLE.match(turn.role) else turn.role
-    return f"{role}: {BROKEN.sub(' ', excerpt(turn))}"
+    return said(turn.role, excerpt(turn))
+
+
+def said(role: str, text: str) -> str:
+    """Returns what a speaker said as it appears in a context."""
+    speaker = json.dumps(role) if _unclear(role, UNCLEAR_ROLE) else role
+    return f"{speaker}: {indented(text)}"
+
+
+def indented(text: str) -> str:
+    """Returns a text whose lines, but for the first, begin with a space."""
+    return BROKEN.sub(" ", text)
 
 
 def excerpt(turn: Turn) -> str:
@@ -153,6 +164,18 @@ def lines(turns: Sequence[Turn]) -> Iterator[str]:
         if place and turn.id != turns[place - 1].id + 1:
             yield MISSING
         yield line(turn)
+
+
+def _name(thread: str) -> str:
+    """Returns the name of a thread as headings have it, with a space behind it."""
+    if not thread:
+        return ""
+    return f"{json.dumps(thread) if _unclear(thread, UNCLEAR_THREAD) else thread} "
+
+
+def _unclear(name: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a name could be misread; what is not printable may be unseen, or break a line."""
+    return not name.isprintable() or bool(pattern.match(name))
 
 
 def _times(turns: Sequence[Turn]) -> list[datetime]:

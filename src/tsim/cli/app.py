@@ -6,7 +6,7 @@ import typer
 
 from tsim import __version__
 from tsim.cli import cache, files, forget, listings, models, turns
-from tsim.cli.shell import run
+from tsim.cli.shell import run, say
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,7 +34,7 @@ app.add_typer(cache.app, name="cache")
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(__version__)
+        say(__version__)
         raise typer.Exit
 
 

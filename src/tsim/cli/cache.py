@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tsim import environment
 from tsim.cachedir import Cached, cached
 from tsim.cachedir import clear as remove
-from tsim.cli.shell import AsJson, print_json
+from tsim.cli.shell import AsJson, print_json, say
+from tsim.cli.shell import show as show_table
 from tsim.embed.models import KNOWN
 from tsim.errors import InputError
 from tsim.weights import Weights
@@ -36,9 +36,9 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"path": str(cache), "entries": _described(found)})
         return
-    print(f"{cache}: {_megabytes(sum(one.size for one in found))}")
+    say(f"{cache}: {_megabytes(sum(one.size for one in found))}")
     if found:
-        Console().print(_table(cache, found))
+        show_table(_table(cache, found))
 
 
 @app.command()
@@ -58,14 +58,14 @@ def clear(
     if found and not yes:
         if as_json or not sys.stdin.isatty():
             raise InputError(f"{_megabytes(freed)} in {cache} would be removed; confirm with --yes")
-        Console().print(_table(cache, found))
+        show_table(_table(cache, found))
         typer.confirm(f"Remove {_megabytes(freed)} from {cache}?", abort=True)
     removed = _described(found)
     remove(cache, found)
     if as_json:
         print_json({"path": str(cache), "removed": removed})
     else:
-        print(f"removed {_megabytes(freed)} from {cache}")
+        say(f"removed {_megabytes(freed)} from {cache}")
 
 
 def _found(cache: Path) -> list[Cached]:

@@ -20,7 +20,7 @@ from tsim.cli.options import (
     must_exist,
     open_store,
 )
-from tsim.cli.shell import AsJson, failed, print_json, progress_bar, stderr
+from tsim.cli.shell import AsJson, failed, print_json, progress_bar, say, tell
 from tsim.errors import InputError, StoreError
 from tsim.memory import Memory
 
@@ -44,11 +44,11 @@ def export(
         target = sys.stdout.buffer if streamed else out
         turns = transfer.export(store, target, thread or None)
     if streamed:
-        stderr.print(f"wrote {turns} turns")
+        tell(f"wrote {turns} turns")
     elif as_json:
         print_json({"path": str(out), "turns": turns})
     else:
-        print(f"wrote {turns} turns to {out}")
+        say(f"wrote {turns} turns to {out}")
 
 
 def import_(
@@ -69,7 +69,7 @@ def import_(
     if as_json:
         print_json({"path": str(memory), "turns": turns})
     else:
-        print(f"read {turns} turns into {memory}")
+        say(f"read {turns} turns into {memory}")
 
 
 def backup(
@@ -95,7 +95,7 @@ def backup(
     if as_json:
         print_json({"path": str(out), "bytes": out.stat().st_size})
     else:
-        print(f"copied {memory} to {out}")
+        say(f"copied {memory} to {out}")
 
 
 def doctor(
@@ -131,8 +131,8 @@ def doctor(
         print_json(asdict(found))
     else:
         for problem in found.problems:
-            print(f"problem: {problem}")
-        print(
+            say(f"problem: {problem}")
+        say(
             f"{found.threads} threads, {found.turns} turns, {found.episodes} episodes, "
             f"{found.clusters} clusters, {len(found.problems)} problems"
         )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tsim.characters import visible
 from tsim.cli.options import (
     MEMORY,
     PRESET,
@@ -22,7 +23,7 @@ from tsim.cli.options import (
     narrowed,
     text_or_stdin,
 )
-from tsim.cli.shell import AsJson, failed, print_json
+from tsim.cli.shell import AsJson, failed, print_json, say
 from tsim.errors import InputError
 from tsim.forgetting import preview
 from tsim.memory import Memory
@@ -116,11 +117,11 @@ def _ask(found: ForgetPreview, as_json: bool, *, searched: bool) -> None:
         print_json({**asdict(found), "forgotten": False})
     else:
         for number, line in list(zip(found.turns, found.lines, strict=True))[:SHOWN]:
-            print(f"{number} {line}")
+            say(f"{number} {line}")
         if len(found) > SHOWN:
-            print(f"… and {len(found) - SHOWN} more")
+            say(f"… and {len(found) - SHOWN} more")
     if not as_json and sys.stdin.isatty():
-        if typer.confirm(f"Forget {_turns(found)}?", err=True):
+        if typer.confirm(visible(f"Forget {_turns(found)}?"), err=True):
             return
         raise typer.Exit(1)
     how = "those that should go with --turn" if searched else "--yes to forget them"
@@ -137,4 +138,4 @@ def _report(gone: Forgotten, thread: str, as_json: bool) -> None:
         print_json({"thread": thread, **asdict(gone)})
         return
     kinds = (f"{key.replace('_', ' ')}: {value}" for key, value in asdict(gone).items() if value)
-    print("forgotten;", "; ".join(kinds) if gone.turns else "no turn was found")
+    say("forgotten;", "; ".join(kinds) if gone.turns else "no turn was found")

@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from tsim.cli.options import (
     MEMORY,
@@ -18,7 +16,7 @@ from tsim.cli.options import (
     ThreadName,
     open_store,
 )
-from tsim.cli.shell import AsJson, print_json
+from tsim.cli.shell import AsJson, print_json, say, show
 from tsim.excerpt import excerpt
 from tsim.stored import StoredThread
 
@@ -39,8 +37,8 @@ def threads(
         return
     table = Table("thread", "turns")
     for row in rows:
-        table.add_row(Text(str(row["name"])), str(row["turns"]))
-    Console().print(table)
+        table.add_row((str(row["name"])), str(row["turns"]))
+    show(table)
 
 
 def turns(
@@ -66,10 +64,10 @@ def turns(
         return
     table = Table("turn", "time", "text")
     for turn in found:
-        table.add_row(str(turn.id), _time(turn.at), Text(excerpt(f"{turn.role}: {turn.text}")))
-    Console().print(table)
+        table.add_row(str(turn.id), _time(turn.at), (excerpt(f"{turn.role}: {turn.text}")))
+    show(table)
     if more:
-        print(f"there are more; continue with --after {found[-1].id}")
+        say(f"there are more; continue with --after {found[-1].id}")
 
 
 def _time(at: float | None) -> str:

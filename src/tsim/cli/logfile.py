@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tsim.cli.shell import stderr
+from tsim.cli.shell import say, tell
 from tsim.errors import InputError
 from tsim.logs import Format, Log, read_log
 
@@ -58,16 +58,16 @@ def described(log: Log) -> dict[str, Any]:
     }
 
 
-def tell(log: Log, source: str) -> None:
+def say_what_was_left_out(log: Log, source: str) -> None:
     """Says what was left out of a log, and names the first messages that could not be read."""
     if log.format is Format.PARAGRAPHS and log.turns:
-        print("read as plain text: each paragraph is a turn of the user")
+        say("read as plain text: each paragraph is a turn of the user")
     if log.skipped:
-        print("left out:", ", ".join(_counted(kind, n) for kind, n in log.skipped.items()))
+        say("left out:", ", ".join(_counted(kind, n) for kind, n in log.skipped.items()))
     for problem in log.problems[:SHOWN]:
-        stderr.print(f"{source}, {problem}", style="yellow", markup=False, soft_wrap=True)
+        tell(f"{source}, {problem}", style="yellow")
     if len(log.problems) > SHOWN:
-        stderr.print(f"and {len(log.problems) - SHOWN} more problems; --json lists them all")
+        tell(f"and {len(log.problems) - SHOWN} more problems; --json lists them all")
 
 
 def _counted(kind: str, count: int) -> str:

@@ -3,11 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tsim import environment, weights
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, print_json, progress_bar, say, show
 from tsim.embed.models import KNOWN, ModelSpec, find_spec
 
 app = typer.Typer(no_args_is_help=True, help="Embedding models: list, fetch, verify, path.")
@@ -49,7 +48,7 @@ def list_models(as_json: AsJson = False) -> None:
         table.add_row(
             *("yes" if v is True else "no" if v is False else str(v) for v in row.values())
         )
-    Console().print(table)
+    show(table)
 
 
 @app.command()
@@ -73,7 +72,7 @@ def fetch(name: Name = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"name": spec.name, "path": str(directory)})
     else:
-        print(f"{spec.name} is in {directory}")
+        say(f"{spec.name} is in {directory}")
 
 
 @app.command()
@@ -88,7 +87,7 @@ def verify(name: Name = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"name": spec.name, "files": {f.path: f.sha256 for f in spec.files}})
     else:
-        print(f"{spec.name}: {len(spec.files)} files match their pinned sha256")
+        say(f"{spec.name}: {len(spec.files)} files match their pinned sha256")
 
 
 @app.command()
@@ -102,4 +101,4 @@ def path(name: Name = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"name": spec.name, "path": str(directory)})
     else:
-        print(directory)
+        say(directory)

@@ -77,7 +77,7 @@ def _note(text: str) -> tuple[str, Any]:
         raise InputError(f"--meta {text!r:.80} has no name or no value; expected NAME=VALUE")
     try:
         return name, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name, value
 
 

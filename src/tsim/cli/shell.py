@@ -3,6 +3,9 @@
 Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage,
 3 done except for input that could not be read, 130 interrupted. With --json an error is printed as
 {"error": {"kind": …, "message": …}}.
+
+Commands print through this module alone: names and texts come from anywhere, so they are never
+taken for markup, cannot act on the terminal, and show no credentials of URLs in errors.
 """
 
 import json
@@ -12,7 +15,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -22,27 +25,60 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from tsim import private
+from tsim.characters import ACTING, visible
+from tsim.credentials import without_credentials
 from tsim.errors import TsimError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-stderr = Console(stderr=True, highlight=False)
+
+class PlainConsole(Console):
+    """Shows strings as they are, whatever they look like."""
+
+    def render_str(self, text: str, **_: Any) -> Text:
+        """Returns a string as text, without markup."""
+        return Text(visible(text))
+
+
+stderr = PlainConsole(stderr=True, highlight=False)
+
+
+def say(*words: object) -> None:
+    """Prints a line on stdout."""
+    print(visible(" ".join(map(str, words))))
+
+
+def hand_over(text: str) -> None:
+    """Prints text that is meant for a program: unchanged, unless a terminal would show it."""
+    print(visible(text) if sys.stdout.isatty() else text)
+
+
+def show(table: RenderableType) -> None:
+    """Prints a table, whose cells are strings, on stdout."""
+    PlainConsole().print(table)
+
+
+def tell(text: str, style: str | None = None) -> None:
+    """Says something on stderr."""
+    stderr.print(Text(visible(text)), style=style, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """Prints a value as JSON on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    """Prints a value as JSON on stdout; what acts on terminals is escaped, as JSON allows."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    print(ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 @contextmanager
 def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
     """Shows a progress bar with an ETA on stderr; yields a function of (done, total)."""
     unit: ProgressColumn = DownloadColumn() if in_bytes else MofNCompleteColumn()
-    columns = (TextColumn("{task.description}"), BarColumn(), unit, TimeRemainingColumn())
-    with Progress(*columns, console=stderr) as bar:
-        task = bar.add_task(label, total=None)
+    name = TextColumn("{task.description}", markup=False)
+    with Progress(name, BarColumn(), unit, TimeRemainingColumn(), console=stderr) as bar:
+        task = bar.add_task(visible(label), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
@@ -73,13 +109,14 @@ def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = 
         # What a user named cannot be read or written; everything else is handled where it happens.
         _fail(program, "bad_file", f"{error.filename or 'a file'}: {error.strerror or error}")
     except KeyboardInterrupt:
-        stderr.print("interrupted")
+        tell("interrupted")
         sys.exit(130)
 
 
 def _fail(program: str, kind: str, message: str) -> NoReturn:
+    shown = without_credentials(message)
     if "--json" in sys.argv:
-        print_json({"error": {"kind": kind, "message": message}})
+        print_json({"error": {"kind": kind, "message": shown}})
     else:
-        stderr.print(f"{program}: {message}", style="red", markup=False, soft_wrap=True)
+        tell(f"{program}: {shown}", style="red")
     sys.exit(1)

@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from tsim.assemble import line
 from tsim.checking import check_turn
-from tsim.cli.logfile import INCOMPLETE, Ids, LogFormat, Strict, described, read, tell
+from tsim.cli.logfile import (
+    INCOMPLETE,
+    Ids,
+    LogFormat,
+    Strict,
+    described,
+    read,
+    say_what_was_left_out,
+)
 from tsim.cli.options import (
     MEMORY,
     PRESET,
@@ -33,7 +39,7 @@ from tsim.cli.options import (
     narrowed,
     text_or_stdin,
 )
-from tsim.cli.shell import AsJson, print_json, progress_bar
+from tsim.cli.shell import AsJson, hand_over, print_json, progress_bar, say, show
 from tsim.errors import InputError
 from tsim.excerpt import excerpt
 from tsim.logs.detect import Format
@@ -118,9 +124,9 @@ def add(
     if as_json:
         print_json({"receipts": [asdict(receipt) for receipt in receipts], **described(log)})
     else:
-        print(f"{_added(receipts)} to {thread} in {memory}{_known(receipts)}")
+        say(f"{_added(receipts)} to {thread} in {memory}{_known(receipts)}")
         if text is None:
-            tell(log, source)
+            say_what_was_left_out(log, source)
     if log.problems:
         raise typer.Exit(INCOMPLETE)
 
@@ -191,9 +197,9 @@ def search(
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
-        print(f"no results in thread {', '.join(names)} of {memory}")
+        say(f"no results in thread {', '.join(names)} of {memory}")
     else:
-        Console().print(_table(hits))
+        show(_table(hits))
 
 
 def context(
@@ -236,7 +242,7 @@ def context(
     if as_json:
         print_json({"context": text})
     else:
-        print(text)
+        hand_over(text)
 
 
 def episodes(
@@ -267,9 +273,9 @@ def episodes(
     for episode in found:
         first = episode.turns[0]
         name = f"{episode.id} (open)" if episode.open else str(episode.id)
-        begins = Text(excerpt(f"{first.role}: {first.text}"))
+        begins = excerpt(f"{first.role}: {first.text}")
         table.add_row(name, turn_ids(episode.turns), begins)
-    Console().print(table)
+    show(table)
 
 
 def _table(hits: list[Hit]) -> Table:
@@ -280,5 +286,5 @@ def _table(hits: list[Hit]) -> Table:
         where = f"{hit.thread}\n" if several else ""
         text = where + "\n".join(excerpt(f"{turn.id} {line(turn)}") for turn in hit.turns)
         score = f"{hit.score:.2f}" if hit.relevance is None else f"{hit.relevance:.0%}"
-        table.add_row(score, str(hit.why), Text(text))
+        table.add_row(score, str(hit.why), (text))
     return table

@@ -6,9 +6,10 @@ import httpx
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from tsim.credentials import authorization
 from tsim.embed.protocol import require_text
 from tsim.errors import RemoteError
-from tsim.http import Patience, post
+from tsim.http import Patience, post, public_url
 from tsim.vectors import Vector, Vectors, unit
 
 PATIENCE = Patience()
@@ -45,16 +46,19 @@ class RemoteEmbedder:
             batch: Maximum number of texts per request.
             query_prefix: Prepended to queries.
             patience: Timeouts and retries.
+
+        Raises:
+            InputError: The URL or the key cannot be one.
         """
-        self._url = f"{base_url.rstrip('/')}/embeddings"
+        self._address = f"{base_url.rstrip('/')}/embeddings"
+        self._url = public_url(self._address)
         self._model = model
         self._batch = batch
         self._prefix = query_prefix
         self._patience = patience
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(headers=headers)
+        self._client = httpx.Client(headers=authorization(key))
         self._dimension: int | None = None
-        self.identity = f"{model}@{base_url.rstrip('/')}"
+        self.identity = f"{model}@{public_url(base_url)}"
 
     @property
     def dimension(self) -> int:
@@ -90,7 +94,7 @@ class RemoteEmbedder:
 
     def _ask(self, texts: list[str]) -> Vectors:
         body = {"model": self._model, "input": texts, "encoding_format": "float"}
-        response = post(self._client, self._url, body, self._patience)
+        response = post(self._client, self._address, body, self._patience)
         try:
             items = _Answer.model_validate_json(response.content).data
         except ValidationError as error:

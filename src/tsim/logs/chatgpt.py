@@ -14,7 +14,7 @@ def messages(conversation: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """
     nodes: Mapping[str, Any] = conversation["mapping"]
     place = conversation.get("current_node")
-    if place not in nodes:
+    if not isinstance(place, str) or place not in nodes:
         place = next(reversed([*nodes]), None)
     branch: list[Mapping[str, Any]] = []
     seen = set()

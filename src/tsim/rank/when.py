@@ -11,6 +11,7 @@ are ambiguous.
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -176,10 +177,12 @@ class _Named:
 
 def _named(text: str, now: datetime) -> list[_Named]:
     found: list[_Named] = []
+    taken: list[tuple[int, int]] = []  # what was found, in order: none overlaps another
     for pattern, read, clear in PATTERNS:
         for match in pattern.finditer(text):
             start, stop = match.span()
-            if any(start < one.stop and one.start < stop for one in found):
+            place = bisect_left(taken, (stop,))
+            if place and taken[place - 1][1] > start:
                 continue
             try:
                 period = read(match, now)
@@ -187,6 +190,7 @@ def _named(text: str, now: datetime) -> list[_Named]:
                 continue
             said, lead = " ".join(match[0].split()), (match["lead"] or "").lower()
             found.append(_Named(start, stop, said, lead, clear, period))
+            taken.insert(place, (start, stop))
     return sorted(found, key=lambda one: one.start)
 
 

@@ -112,3 +112,16 @@ def test_a_url_with_a_model_opens_a_remote_embedder(server, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InputError, match="OPENAI_API_KEY"):
         open_embedder("https://127.0.0.1/v1#m")
+
+
+def test_credentials_of_an_address_are_part_of_no_identity(server):
+    secret = server.url.replace("http://", "http://me:hunter2@")
+    embedder = RemoteEmbedder(secret, "m", patience=Patience(sleep=lambda _: None))
+    assert embedder.identity == f"m@{server.url}"
+    server.script = [(400, b"no", {})]
+    with pytest.raises(RemoteError, match="rejected") as failed:
+        embedder.embed(["a"])
+    assert "hunter2" not in str(failed.value)
+    embedder.close()
+    with pytest.raises(InputError, match="the API key has a space"):
+        RemoteEmbedder(server.url, "m", key="sécret")

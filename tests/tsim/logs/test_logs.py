@@ -437,3 +437,10 @@ def test_texts_come_out_of_json_and_tables_as_they_went_in(turns):
     for log in (read(messages), read("\n".join(map(json.dumps, messages)))):
         assert said(log) == turns
         assert (log.problems, log.skipped) == ((), {})
+
+
+@pytest.mark.parametrize("node", [[], {}, 7, None, "gone"])
+def test_a_chatgpt_export_without_a_current_node_has_its_last_branch(node):
+    message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["hi"]}}
+    log = read([{"mapping": {"a": {"message": message}}, "current_node": node}])
+    assert [turn.text for turn in log.turns] == ["hi"]

@@ -1,8 +1,9 @@
 """Open information extraction by a chat model, with one call per passage."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
+
+from pydantic_core import from_json
 
 from scaleqa.backends import ChatModel, Message
 from scaleqa.packages import StreamTurn
@@ -63,7 +64,7 @@ class Prompted:
 def _object(text: str) -> dict[str, Any] | None:
     """Returns the JSON object in a reply, ignoring any text around it."""
     try:
-        found = json.loads(text[text.index("{") : text.rindex("}") + 1])
+        found = from_json(text[text.index("{") : text.rindex("}") + 1])
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

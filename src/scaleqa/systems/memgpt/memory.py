@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from tsim.embed import Embedder
-from tsim.toolkit import DenseIndex, Postings, Vector, tokens
+from tsim.toolkit import DenseIndex, Postings, Vector, indented, said, tokens
 
 WARNING = 0.7  # of the room: above it the controller is asked to save what matters
 KEPT = 0.5  # of the queue, when it is flushed
@@ -42,7 +42,11 @@ class Passage:
 
 
 def line(turn: StreamTurn) -> str:
-    """Returns a message as a line of a context."""
+    """Returns a message as it appears in a context."""
+    return said(turn.role, turn.text)
+
+
+def _plain(turn: StreamTurn) -> str:
     return f"{turn.role}: {turn.text}"
 
 
@@ -165,8 +169,13 @@ class Memory:
         """
         if not content.strip():
             raise RefusedError("content is empty; give the text to keep")
+        # Whoever quotes a message may leave out what indents its lines.
         framed = f"\n{content}\n"
-        held = tuple(turn.id for turn in self.queue if f"\n{line(turn)}\n" in framed)
+        held = tuple(
+            turn.id
+            for turn in self.queue
+            if any(f"\n{quoted}\n" in framed for quoted in (line(turn), _plain(turn)))
+        )
         self._archival.extend(self._embedder.embed([content]))
         self.passages.append(Passage(text=content, turns=held))
 
@@ -183,7 +192,7 @@ class Memory:
         parts = [f"[core memory: {block}]\n{text}" for block, text in self.core.items() if text]
         if self.summary:
             parts.append(f"[summary of earlier messages]\n{self.summary}")
-        return "\n".join(parts)
+        return "\n".join(map(indented, parts))
 
     def recent(self) -> str:
         """Formats the queue."""

@@ -1,13 +1,13 @@
 """One event: the calls on a memory, and what they brought into the context."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scaleqa.systems.memgpt.functions import FUNCTIONS, SEARCHES, check
 from scaleqa.systems.memgpt.memory import Memory, Passage, RefusedError, line, words
 from scaleqa.systems.protocol import Unit
-from tsim.toolkit import Vector, best, tokens
+from tsim.toolkit import Vector, best, indented, tokens
 
 FOUND = "[found in memory]"
 
@@ -130,6 +130,7 @@ class Session:
 
     def _held(self, function: str, place: int) -> Passage:
         if function == "archival_memory_search":
-            return self._memory.passages[place]
+            passage = self._memory.passages[place]
+            return replace(passage, text=indented(passage.text))
         message = self._memory.messages[place]
         return Passage(text=line(message), turns=(message.id,))

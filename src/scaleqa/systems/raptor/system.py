@@ -14,7 +14,7 @@ from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
 from scaleqa.systems.raptor.clusters import FEWEST, require_libraries
 from scaleqa.systems.raptor.tree import Node, grow
 from scaleqa.systems.summarise import summarise
-from tsim.toolkit import DenseIndex, Vectors, best, tokens
+from tsim.toolkit import DenseIndex, Vectors, best, indented, tokens
 
 # The mean length of a summary in RAPTOR's paper.
 SUMMARY = 130
@@ -127,7 +127,7 @@ class Raptor(FlatSystem):
         node = self._nodes[place - len(self._chunks)]
         whole = tuple(t for t in node.turns if stands_in(self.turns[t].text, node.text))
         unit = Unit(turns=whole, score=score, label=f"summary L{node.level}")
-        return unit, f"[summary] {node.text}"
+        return unit, f"[summary] {indented(node.text)}"
 
     def _text(self, chunk: Sequence[int]) -> str:
         return "\n".join(self.line(turn) for turn in chunk)

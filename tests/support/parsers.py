@@ -1,0 +1,383 @@
+"""Everything in the two packages that reads what others have written, as targets of fuzzing."""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scaleqa.backends import read_price
+from scaleqa.backends.openai import Completion
+from scaleqa.datasets import open_threads
+from scaleqa.datasets.tiage import load_chats
+from scaleqa.errors import DataError
+from scaleqa.evaluate.batch import import_batch
+from scaleqa.evaluate.rowfile import all_rows, row_path
+from scaleqa.judges import Task
+from scaleqa.judges.exact import ExactJudge
+from scaleqa.judges.letter import LetterJudge
+from scaleqa.lengths import length, parse_target
+from scaleqa.noise import FORMATS, load_pool
+from scaleqa.packages import build, load_packages, write_packages
+from scaleqa.records import load_records
+from scaleqa.records.draw import read_ledger
+from scaleqa.specs import Spec, split_specs
+from scaleqa.systems.hipporag.prompted import _object
+from scaleqa.testing import WordEmbedder
+from tests.support.fuzzing import Target
+from tests.support.records import NOISE, RECORDS, settings_of
+from tests.support.runs import former_row, row
+from tsim import Memory, NewTurn
+from tsim.assemble import render
+from tsim.characters import visible
+from tsim.checking import check_turn
+from tsim.cli.options import _note
+from tsim.logs import Format, read_log
+from tsim.rank.when import stretches
+from tsim.segment.passages import divide
+from tsim.times import before, moment, seconds
+from tsim.tokens import estimate
+from tsim.types import Hit, Turn, Why
+from tsim.words import terms
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def targets(directory: Path) -> Iterator[Target]:
+    """Yields all targets.
+
+    Args:
+        directory: An empty directory for files that are read; one in RAM is faster.
+    """
+    yield from _short_texts()
+    yield from _texts()
+    yield from _logs()
+    yield from _replies()
+    yield from _files(directory)
+    yield _packages(directory / "packages")
+    yield _batch(directory / "batch")
+    yield _export(directory / "export")
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of an input; what UTF-8 does not have becomes bytes that it does not have."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decoded(text: str) -> str:
+    """An input as it comes from a server: without what UTF-8 does not have."""
+    return encoded(text).decode("utf-8", "replace")
+
+
+def _short_texts() -> Iterator[Target]:
+    specs = ["tsim", "tsim:budget=5,k=2", "openai:m@http://u:p@h/v1,x=1", "a.py:make:k=1", "a;b,c"]
+    yield Target(name="specs", seeds=specs, read=_read_spec)
+    yield Target(name="lengths", seeds=["0", "16k", "1M", "5000"], read=_read_length)
+    yield Target(name="prices", seeds=["0.15,0.6", "1,2"], read=read_price)
+    times = ["2024-05-03", "2024-05-03T14:00Z", "7d", "30min", "1714744800", "2024-W01-1"]
+    yield Target(name="times", seeds=times, read=_read_time)
+    yield Target(name="meta", seeds=["a=1", "a=null", 'b="x"', "c=text"], read=_note)
+
+
+def _read_spec(text: str) -> None:
+    for subject in (False, True):
+        try:
+            spec = Spec.parse(text, subject=subject)
+        except DataError:
+            continue
+        row_path(Path("out"), str(spec), "one")
+    split_specs(text)
+
+
+def _read_length(text: str) -> None:
+    length(parse_target(text))
+
+
+def _read_time(text: str) -> None:
+    found = before(text, NOW)
+    seconds(found, "at")
+    moment(found, "at")
+
+
+def _texts() -> Iterator[Target]:
+    questions = [
+        "what did I say last week?", "between 3 May 2024 and June", "two months ago, in March",
+        "since 2024-05-03 until yesterday", "the first time, recently", "in the past 3 years",
+        "on Monday, last Christmas eve, half an hour ago", "before new year's, by the 5th of may",
+    ]  # fmt: skip
+    yield Target(name="question periods", seeds=questions, read=_read_periods)
+    prose = [
+        "# Head\n\nOne sentence. Another one!\n- item\n- item\n```\ncode\n```\n",
+        "他在东京工作。昨天下雨了！ 안녕하세요 세계 ภาษาไทยไม่มีช่องว่าง",
+        "word " * 40,
+        "https://example.org/a?b=c#d user@example.org 3.14 don't re-do naïve",
+    ]
+    yield Target(name="tokens", seeds=prose, read=estimate)
+    yield Target(name="words", seeds=prose, read=terms)
+    yield Target(name="passages", seeds=prose, read=_read_passages)
+    yield Target(name="contexts", seeds=[*prose, "a\n[3-4]\nuser: x", "[1]"], read=_read_context)
+    yield Target(name="terminal", seeds=[*prose, "\x1b[2J", "[/red]"], read=_read_terminal)
+
+
+def _read_periods(text: str) -> None:
+    stretches(text, now=NOW, first=0.0, last=NOW.timestamp())
+
+
+def _read_passages(text: str) -> None:
+    starts = divide(text, lambda some: [len(one.split()) for one in some], 8)
+    assert starts[0] == 0
+    assert list(starts) == sorted({*starts})
+
+
+def _read_context(text: str) -> None:
+    turn = check_turn(NewTurn(role="user", text=text))
+    hit = Hit(episode=0, turns=(Turn(id=1, role="user", text=turn.text),), score=1, why=Why())
+    heading, *lines = render([hit]).splitlines()
+    assert heading == "[1]"
+    assert [line for line in lines if not line.startswith(" ")] == lines[:1]
+
+
+def _read_terminal(text: str) -> None:
+    shown = visible(text)
+    assert shown == visible(shown)
+    assert all(char.isprintable() or char in "\n\t" or ord(char) > 0x9F for char in shown)
+
+
+def _logs() -> Iterator[Target]:
+    message = {"role": "user", "content": "hello", "id": "7", "timestamp": "2024-05-03T14:00Z"}
+    parts = {"role": "assistant", "content": [{"type": "text", "text": "x"}, {"type": "image"}]}
+    tree = {
+        "mapping": {
+            "a": {"message": {"author": {"role": "user"}, "content": {"content_type": "text",
+                  "parts": ["hi"]}, "create_time": 1.5, "id": "m"}, "parent": None},
+            "b": {"message": None, "parent": "a"},
+        },
+        "current_node": "b", "create_time": 3.0,
+    }  # fmt: skip
+    body = {"request": {"messages": [message]}, "response": {"choices": [{"message": parts}]}}
+    seeds = {
+        Format.JSON: [json.dumps([message, parts]), json.dumps([tree]), json.dumps(body)],
+        Format.JSONL: [f"{json.dumps(message)}\n{json.dumps(parts)}\n{json.dumps(body)}\n"],
+        Format.CSV: ["role,text,at\nuser,hello,2024-05-03\nmodel,\"a\nb\",\n", "from;body\na;b\n"],
+        Format.WHATSAPP: ["13/05/24, 14:03 - Anna: hello\nmore\n[1.2.24, 10:00:00] Bo: x\n"],
+        Format.DIALOGUE: ["Anna: hello\nBo: hi\nmore\nAnna: bye\n"],
+        Format.PARAGRAPHS: ["One paragraph\nof two lines.\n\nAnother.\n"],
+    }  # fmt: skip
+    for form, texts in seeds.items():
+        yield Target(name=f"log {form.value}", seeds=texts, read=_reader(form))
+    every = [text for texts in seeds.values() for text in texts]
+    yield Target(name="log of any kind", seeds=every, read=lambda text: read_log(encoded(text)))
+
+
+def _reader(form: Format) -> Callable[[str], object]:
+    return lambda text: read_log(encoded(text), format=form)
+
+
+def _replies() -> Iterator[Target]:
+    replies = [
+        "ANSWER: B\nRATIONALE: since so", "**Answer:** (c)\n- rationale: x\n", "B", "(B).",
+        "I think.\nANSWER: 1,000 euros\nANSWER: 1,000 euros", "the ANSWER is\n\n\nnone",
+    ]  # fmt: skip
+    yield Target(name="answers", seeds=replies, read=_read_reply)
+    said = {"role": "assistant", "content": "x", "tool_calls": [
+        {"id": "1", "function": {"name": "f", "arguments": "{}"}}]}  # fmt: skip
+    usage = {"prompt_tokens": 3, "completion_tokens": 4}
+    whole = {"choices": [{"message": said, "finish_reason": "stop"}], "usage": usage}
+    yield Target(name="completions", seeds=[json.dumps(whole)], read=_read_completion)
+    facts = ['Here: {"entities": ["a"], "triples": [["a", "is", "b"]]} done']
+    yield Target(name="extracted facts", seeds=facts, read=lambda text: _object(decoded(text)))
+
+
+def _read_reply(text: str) -> None:
+    for options in (dict.fromkeys("ABCD", "x"), dict.fromkeys("İſß", "x"), None):
+        task = Task(question="q", gold="B", options=options)
+        LetterJudge().grade(task, text)
+        ExactJudge().grade(task, text)
+
+
+def _read_completion(text: str) -> None:
+    try:
+        found = Completion.model_validate_json(encoded(text))
+    except ValueError:  # how it is refused where it is used
+        return
+    assert isinstance(found.reply.text, str)
+    assert isinstance(found.reason, str)
+    assert found.silent in (True, False)
+
+
+def _files(directory: Path) -> Iterator[Target]:
+    """Files that are one input each."""
+    directory.mkdir(exist_ok=True)
+    asked = {"role": "user", "content": "What do you think of it?"}
+    talk = [asked, {"role": "assistant", "content": "I think that it is what you like."}] * 2
+    texts = [one["content"] for one in talk]
+    noise = {
+        "authored": {"turns": texts, "genre": "chat"},
+        "ultrachat": {"id": "1", "data": texts},
+        "wildchat": {"conversation": talk, "toxic": False},
+        "sharegpt": [{"conversations": [{"from": "human", "value": one} for one in texts]}],
+        "oasst": {"prompt": {"role": "prompter", "text": texts[0], "replies": [
+            {"role": "assistant", "text": texts[1], "rank": 0, "message_id": "a"}]}},
+        "sgd": {"turns": [{"speaker": "USER", "utterance": one} for one in texts]},
+        "longmemeval": [{"haystack_sessions": [talk]}],
+    }  # fmt: skip
+    assert {*noise} == {*FORMATS}
+    for form, item in noise.items():
+        yield Target(
+            name=f"noise {form}",
+            seeds=[json.dumps(item)],
+            read=_from_file(directory / form, _pool_of(form)),
+        )
+    records = "".join(one.model_dump_json() + "\n" for one in RECORDS[:2])
+    yield Target(
+        name="records", seeds=[records], read=_from_file(directory / "r.jsonl", load_records)
+    )
+    receipt = json.dumps({"id": "s1:Legal-001", "seal": "0" * 64, "letter": "A"})
+    yield Target(
+        name="receipts", seeds=[receipt], read=_from_file(directory / "d.jsonl", read_ledger)
+    )
+    rows = directory / "rows"
+    rows.mkdir(exist_ok=True)
+    lines = [row().model_dump_json(exclude_none=True) + "\n", json.dumps(former_row()) + "\n"]
+    yield Target(
+        name="rows", seeds=lines, read=_from_file(rows / "one.jsonl", lambda _: all_rows(rows))
+    )
+    yield from _published(directory)
+
+
+def _pool_of(form: str) -> Callable[[Path], object]:
+    return lambda path: load_pool(path, form)
+
+
+def _published(directory: Path) -> Iterator[Target]:
+    turn = {"role": "user", "content": "I live in Lyon.", "has_answer": True}
+    asked = {
+        "question_id": "q1", "question_type": "t", "question": "Where?", "answer": "Lyon",
+        "question_date": "2023/05/30 (Tue) 01:50", "haystack_dates": ["2023/05/20 (Sat) 02:21"] * 2,
+        "haystack_session_ids": ["s1", "s2"], "haystack_sessions": [[turn], [turn]],
+        "answer_session_ids": ["s1"],
+    }  # fmt: skip
+    file = directory / "lme.json"
+    spec = f"longmemeval:file={file},dates=true"
+    yield Target(
+        name="LongMemEval",
+        seeds=[json.dumps([asked])],
+        read=_from_file(file, lambda _: open_threads(spec)),
+    )
+    said = [{"speaker": "Ann", "dia_id": f"D1:{n}", "text": "I live in Lyon."} for n in range(2)]
+    query = {"question": "Where?", "answer": "Lyon", "evidence": ["D1:0"], "category": 4}
+    talk = {"sample_id": "c1", "conversation": {"session_1": said}, "qa": [query]}
+    locomo = directory / "locomo.json"
+    yield Target(
+        name="LoCoMo",
+        seeds=[json.dumps([talk])],
+        read=_from_file(locomo, lambda _: open_threads(f"locomo:file={locomo}")),
+    )
+    chats = directory / "realtalk"
+    chats.mkdir(exist_ok=True)
+    real = {"session_1": [{**one, "clean_text": one["text"]} for one in said], "qa": [query]}
+    yield Target(
+        name="REALTALK",
+        seeds=[json.dumps(real)],
+        read=_from_file(
+            chats / "Chat_1.json", lambda _: open_threads(f"realtalk:directory={chats}")
+        ),
+    )
+    chat = {"1": [["hello", "-1"], ["hi", "0"], ["so", "1"], ["bye", "0"]]}
+    yield Target(
+        name="TIAGE",
+        seeds=[json.dumps(chat)],
+        read=_from_file(directory / "tiage.json", load_chats),
+    )
+
+
+def _from_file(path: Path, read: Callable[[Path], object]) -> Callable[[str], object]:
+    def written(text: str) -> object:
+        path.write_bytes(encoded(text))
+        return read(path)
+
+    return written
+
+
+def _packages(directory: Path) -> Target:
+    """A package as one text: its files follow each other, each with its name before it."""
+    write_packages(build(RECORDS[:2], NOISE, settings_of(500)), directory)
+    (package,) = directory.iterdir()
+    files = sorted(path.name for path in package.iterdir())
+    whole = {name: (package / name).read_text() for name in files}
+
+    def read(text: str) -> None:
+        parts = text.split("\x1c")
+        if len(parts) != len(files):
+            parts = [text, *parts, *whole.values()][: len(files)]
+        for name, content in zip(files, parts, strict=True):
+            (package / name).write_bytes(encoded(content))
+        with _hashes_mended(package):
+            load_packages(package)
+
+    return Target(name="packages", seeds=["\x1c".join(whole.values())], read=read)
+
+
+@contextmanager
+def _hashes_mended(package: Path) -> Iterator[None]:
+    """Writes the hashes of what is there, as somebody would who means to deceive."""
+    path = package / "manifest.json"
+    try:
+        manifest = json.loads(path.read_bytes())
+        manifest["sha256"] = {
+            name: hashlib.sha256((package / name).read_bytes()).hexdigest()
+            for name in manifest["sha256"]
+        }
+        path.write_text(json.dumps(manifest))
+    except (ValueError, KeyError, TypeError, OSError, RecursionError):
+        pass
+    yield
+
+
+def _batch(directory: Path) -> Target:
+    """The rows beside a batch and its answers, as one text."""
+    directory.mkdir()
+    asked = row().model_dump(mode="json", exclude_none=True)
+    body = {"choices": [{"message": {"content": "ANSWER: A\nRATIONALE: so"}}], "usage": None}
+    answer = {"custom_id": "1", "response": {"status_code": 200, "body": body}, "error": None}
+    seed = f"{json.dumps({'custom_id': '1', 'row': asked})}\x1c{json.dumps(answer)}"
+    embedder = WordEmbedder()
+
+    def read(text: str) -> None:
+        rows, _, answers = text.partition("\x1c")
+        (directory / "p.rows.jsonl").write_bytes(encoded(rows))
+        (directory / "a.jsonl").write_bytes(encoded(answers))
+        out = directory / "out"
+        import_batch(directory / "p.jsonl", [directory / "a.jsonl"], out, embedder, partial=True)
+        for path in sorted(directory.rglob("*"), reverse=True):
+            if out in path.parents:
+                path.unlink() if path.is_file() else path.rmdir()
+        assert {path.name for path in directory.parent.iterdir()} >= {"batch"}
+
+    return Target(name="batches", seeds=[seed], read=read)
+
+
+def _export(directory: Path) -> Target:
+    """An export; its last line is made to fit, as somebody would who means to deceive."""
+    directory.mkdir()
+    embedder = WordEmbedder()
+    source, copy = directory / "a.db", directory / "b.db"
+    with Memory.open(source, model=embedder) as memory:
+        for n in range(3):
+            memory.thread("one").add(role="user", text=f"turn {n} about bees", id=str(n))
+        memory.export(directory / "a.jsonl")
+    *lines, _ = (directory / "a.jsonl").read_text().splitlines(keepends=True)
+    opened = Memory.open(copy, model=embedder)
+
+    def read(text: str) -> None:
+        content = encoded(text)
+        count = len(content.splitlines())
+        digest = hashlib.sha256(content).hexdigest()
+        end = json.dumps({"kind": "end", "lines": count, "sha256": digest})
+        opened.import_(io.BytesIO(content + end.encode() + b"\n"))
+        for name in opened.threads():
+            opened.forget_thread(name)
+
+    return Target(name="exports", seeds=["".join(lines)], read=read)
