@@ -15,7 +15,7 @@ from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from tsim import private
+from tsim import unfinished
 from tsim.checking import check_id, check_meta
 from tsim.codec import sum_from_bytes, sum_to_bytes, vector_from_bytes, vector_to_bytes
 from tsim.errors import InputError, MismatchError
@@ -116,7 +116,7 @@ _ANY: TypeAdapter[_Item] = TypeAdapter(Annotated[_Item, Field(discriminator="kin
 
 
 def export(store: Store, target: Path | BinaryIO, threads: Sequence[str] | None = None) -> int:
-    """Writes a memory as JSON lines; a file is written atomically.
+    """Writes a memory as JSON lines; a file is complete or absent, a pipe is written to directly.
 
     Args:
         store: The memory.
@@ -132,17 +132,11 @@ def export(store: Store, target: Path | BinaryIO, threads: Sequence[str] | None 
     """
     if not isinstance(target, Path):
         return _write(store, target, threads)
-    part = target.with_name(target.name + ".part")
     try:
-        try:
-            with private.create(part, parents=False).open("wb") as out:
-                turns = _write(store, out, threads)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        with unfinished.writing(target) as out:
+            return _write(store, out, threads)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from error
-    return turns
 
 
 def _write(store: Store, out: BinaryIO, threads: Sequence[str] | None) -> int:

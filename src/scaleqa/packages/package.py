@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from scaleqa.errors import DataError
+from tsim import unfinished
 from tsim.toolkit import tokens
 
 STREAM = "stream.jsonl"
@@ -138,15 +138,12 @@ def write_packages(packages: Sequence[Package], out: Path) -> None:
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(f"{out} is not an empty directory; name a new one, or remove it first")
-    part = out.with_name(f"{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        _write_all(packages, part)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with unfinished.scratch(out.parent) as part:
+        _write_all(packages, part / "packages")
         if out.exists():
             out.rmdir()
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        (part / "packages").rename(out)
 
 
 def _write_all(packages: Sequence[Package], out: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from tsim import private
+from tsim import private, unfinished
 from tsim.errors import StoreError
 from tsim.store.sqlite.failures import explain
 from tsim.store.sqlite.migrate import known, migrate
@@ -44,6 +44,7 @@ class DatabaseFile:
             raise StoreError("expected a file, found ':memory:'; use a temporary file instead")
         if not path.parent.is_dir():
             raise StoreError(f"{path.parent} is not a directory; create it first")
+        unfinished.sweep(path.parent)
         with suppress(OSError):  # SQLite gives the log the mode of the file, and explains failures
             private.create(path)
         with self._explained():
