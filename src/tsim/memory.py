@@ -14,6 +14,7 @@ from tsim.arguments import listed
 from tsim.assemble import render
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
+from tsim.embed.checked import CheckedEmbedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
@@ -62,14 +63,15 @@ class Memory:
 
         Raises:
             InputError: `tokens` cannot be used.
+            ModelError: The embedder has no identity or dimension.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
             StoreError: The store cannot be used.
         """
         self._measure = open_measure(tokens)
         self._store = store
-        self._embedder = embedder
-        self._preset = suited(preset, embedder.identity)
+        self._embedder: Embedder = CheckedEmbedder(embedder)
+        self._preset = suited(preset, self._embedder.identity)
         self._closes_store = False
         self._threads: dict[str, Thread] = {}
         self._lock = threading.Lock()

@@ -9,9 +9,7 @@ import numpy as np
 from tsim.errors import StoreError
 from tsim.state import ThreadState
 from tsim.store import Store
-from tsim.vectors import Vector, Vectors
-
-TOLERANCE = 1e-4
+from tsim.vectors import TOLERANCE, Vector, vector_problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +119,7 @@ def _turns(state: ThreadState, dimension: int) -> list[str]:
         return problems
     if state.turn_vectors.shape != (len(state.turn_ids), dimension):
         problems.append(f"vectors of shape {state.turn_vectors.shape}, expected {dimension} wide")
-    elif not _all_unit(state.turn_vectors):
+    elif vector_problem(state.turn_vectors):
         problems.append("a turn's vector does not have length one")
     if state.turn_ids[-1] >= state.counters.turn:
         problems.append(f"turn {state.turn_ids[-1]} is beyond the next id {state.counters.turn}")
@@ -140,7 +138,7 @@ def _episodes(state: ThreadState, dimension: int, summarises: bool) -> list[str]
     vectors = [episode.vector for episode in state.episodes if episode.vector is not None]
     if any(len(vector) != dimension for vector in vectors):
         problems.append(f"a summary vector is not {dimension} wide")
-    elif vectors and not _all_unit(np.stack(vectors)):
+    elif vectors and vector_problem(np.stack(vectors)):
         problems.append("a summary vector does not have length one")
     closed = state.episodes[:-1] if summarises else []
     unclosed = [episode.id for episode in closed if episode.vector is None]
@@ -178,11 +176,6 @@ def _spans(state: ThreadState) -> list[str]:
 def _vectors(what: str, vectors: Sequence[Vector], dimension: int) -> list[str]:
     if any(len(vector) != dimension for vector in vectors):
         return [f"a {what}'s vector is not {dimension} wide"]
-    if vectors and not _all_unit(np.stack(vectors)):
+    if vectors and vector_problem(np.stack(vectors)):
         return [f"a {what}'s vector does not have length one"]
     return []
-
-
-def _all_unit(vectors: Vectors) -> bool:
-    norms = np.linalg.norm(vectors, axis=1)
-    return bool(np.isfinite(norms).all() and np.abs(norms - 1).max(initial=0) < TOLERANCE)
