@@ -12,10 +12,10 @@ from tsim import replay
 from tsim.across import across
 from tsim.arguments import listed
 from tsim.assemble import render
+from tsim.checking import check_name
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.checked import CheckedEmbedder
-from tsim.embed.protocol import require_text
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
@@ -168,8 +168,7 @@ class Memory:
         Until then its `len` is 0, and reading it (`search`, `context`, `turns`, `episodes`,
         `forget`) raises `ThreadMissingError`.
         """
-        if not require_text(name).strip() or len(name) > 200:
-            raise InputError(f"a thread name must have 1 to 200 characters, found {name!r:.80}")
+        check_name(name)
         with self._lock:
             if name not in self._threads:
                 self._threads[name] = Thread(
@@ -271,10 +270,21 @@ class Memory:
 
         Returns:
             The number of turns.
+
+        Raises:
+            InputError: The export is damaged, incomplete or not sound, or has a thread that
+                exists; nothing was imported.
+            MismatchError: It was made with another model or preset.
         """
         from tsim import transfer
 
-        return transfer.import_(self._store, _place(source), settings=self._accepted())
+        return transfer.import_(
+            self._store,
+            _place(source),
+            settings=self._accepted(),
+            dimension=self._embedder.dimension,
+            summarises=self._preset.settings.summarises,
+        )
 
     def backup(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes a copy of the memory file, while others may use and change the memory.

@@ -49,4 +49,4 @@ def vector_problem(found: Vector | Vectors) -> str | None:
         return None
     length = lengths[wrong[0]]
     kind = f"of length {length:.4g}" if np.isfinite(length) else "that is not finite"
-    return f"a vector (number {wrong[0]}) {kind}"
+    return f"a vector {kind}"
