@@ -10,6 +10,7 @@ from typing import Unpack
 
 from tsim.arguments import positive, share
 from tsim.assemble import fit, render
+from tsim.consistency import require_consistent
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.embed.protocol import require_text
@@ -528,7 +529,11 @@ class Thread(StoredThread):
         else:
             require(self._store.location, reader.settings(), self._settings)
             state = reader.load(self.name)
-            self._engine = self._preset.settings.engine(self._embedder.dimension, state)
+            settings, dimension = self._preset.settings, self._embedder.dimension
+            require_consistent(
+                self._store.location, self.name, state, dimension, summarises=settings.summarises
+            )
+            self._engine = settings.engine(dimension, state)
         self._version = version
         return self._engine
 

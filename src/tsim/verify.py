@@ -39,19 +39,15 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         dimension: Length of its vectors.
         summarises: Whether closed episodes must have a summary.
     """
-    problems = [f"{store.location}: {problem}" for problem in store.check()]
-    if store.read_only and store.scrub_due():
-        problems.append(
-            f"{store.location}: forgotten content may still be recoverable; verify the memory "
-            "where it may be written to erase it"
-        )
-    elif store.scrub_due() and not store.scrub():
-        problems.append(
-            f"{store.location}: forgotten content may still be recoverable, because others are "
-            "using the memory; verify again when they are done"
-        )
+    names: list[str] = []
+    try:
+        problems = [f"{store.location}: {problem}" for problem in store.check()]
+        # Erasing writes to the file, which must not be done to a damaged one.
+        problems = problems or _not_erased(store)
+        names = store.threads()
+    except StoreError as error:
+        problems = [str(error)]
     counts = [0, 0, 0, 0, 0]
-    names = store.threads()
     for name in names:
         try:
             with store.snapshot() as reader:
@@ -91,3 +87,13 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         passages=counts[4],
         problems=tuple(problems),
     )
+
+
+def _not_erased(store: Store) -> list[str]:
+    """Erases what was forgotten, if that is due; returns a problem if it cannot be done."""
+    if not store.scrub_due() or (not store.read_only and store.scrub()):
+        return []
+    what = f"{store.location}: forgotten content may still be recoverable"
+    if store.read_only:
+        return [f"{what}; verify the memory where it may be written to erase it"]
+    return [f"{what}, because others are using the memory; verify again when they are done"]

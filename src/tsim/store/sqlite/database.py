@@ -64,8 +64,11 @@ class DatabaseFile:
             try:
                 connection.execute("BEGIN")
                 yield connection
-            finally:
-                self._take_back(connection)
+            except BaseException:
+                # A cursor that was not read to its end keeps the state that it was reading.
+                connection.close()
+                raise
+            self._take_back(connection)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -128,7 +131,7 @@ class DatabaseFile:
         if tables and "migration" not in tables:
             raise StoreError(
                 f"{self.path} is a database of another program (it contains "
-                f"{sorted(tables)[0]!r}); it was not changed; use another path"
+                f"{min(map(str, tables))!r}); it was not changed; use another path"
             )
         if execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             execute("PRAGMA journal_mode = WAL")
@@ -168,5 +171,5 @@ class DatabaseFile:
         """Converts SQLite errors to `StoreError`."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain(self.path, error) from error
