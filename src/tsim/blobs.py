@@ -81,14 +81,31 @@ class Blobs:
         statement = f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?, ?)"  # noqa: S608
         self._do(lambda connection: connection.executemany(statement, rows))
 
-    def remove(self, keys: Sequence[bytes]) -> int:
-        """Removes values, and erases their bytes from the file and its log; returns how many."""
+    def remove(self, values: Sequence[bytes]) -> bool:
+        """Removes values, under whatever keys they are, and erases their bytes.
+
+        Returns:
+            False if others were using the file, so that the bytes may still be in its log.
+        """
+        wanted = {*values}
+        keys = [
+            key
+            for key, value in self._do(partial(self._alike, sorted(map(zlib.crc32, wanted))))
+            if value in wanted
+        ]
+        if not keys:
+            return True
         statement = f"DELETE FROM {self._table} WHERE key = ?"  # noqa: S608
-        rows = [(key,) for key in keys]
-        gone = self._do(lambda connection: connection.executemany(statement, rows).rowcount)
-        if gone > 0:
-            self._do(_empty_log)
-        return max(gone, 0)
+        self._do(lambda connection: connection.executemany(statement, [(key,) for key in keys]))
+        return self._do(_erase)
+
+    def _alike(
+        self, sums: Sequence[int], connection: sqlite3.Connection
+    ) -> list[tuple[bytes, bytes]]:
+        """Returns keys and values with the given checksums; reads the whole file."""
+        known = {*sums}
+        rows = connection.execute(f"SELECT * FROM {self._table}")  # noqa: S608
+        return [(key, value) for key, crc, value in rows if crc in known]
 
     def close(self) -> None:
         """Closes the file."""
@@ -155,8 +172,10 @@ def _connect(path: Path, table: str) -> sqlite3.Connection:
     return connection
 
 
-def _empty_log(connection: sqlite3.Connection) -> None:
-    """Empties the write-ahead log, in which removed values may still be, if nobody reads it."""
+def _erase(connection: sqlite3.Connection) -> bool:
+    """Rewrites the file, since split pages keep copies, and empties its log if nobody reads it."""
+    connection.execute("VACUUM")
     connection.execute(f"PRAGMA busy_timeout = {EMPTY_MS}")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    ((busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.execute(f"PRAGMA busy_timeout = {1000 * BUSY_SECONDS}")
+    return not busy

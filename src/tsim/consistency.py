@@ -5,6 +5,7 @@ relies on it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -64,6 +65,8 @@ def require_consistent(
 
 def _turns(state: ThreadState, dimension: int) -> list[str]:
     problems = _vectors("turn", state.turn_vectors, dimension)
+    if any(after <= before for before, after in pairwise(state.turn_ids)):
+        problems.append("its turns are out of order")
     if state.turn_ids and state.turn_ids[-1] >= state.counters.turn:
         problems.append(f"turn {state.turn_ids[-1]} is beyond the next id {state.counters.turn}")
     if state.turn_episodes != sorted(state.turn_episodes):
@@ -119,6 +122,9 @@ def _spans(state: ThreadState) -> list[str]:
 
 def _passages(state: ThreadState) -> list[str]:
     turns = {*state.turn_ids}
+    keys = [(row.turn, row.start) for row in state.passages]
+    if any(after <= before for before, after in pairwise(keys)):
+        return ["its passages are out of order"]
     return [
         f"the passage of turn {row.turn} at character {row.start} is not inside a turn of the "
         "thread"

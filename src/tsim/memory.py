@@ -24,6 +24,7 @@ from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
 from tsim.thread import CONTEXT_BUDGET, Thread
 from tsim.types import Hit
+from tsim.uncaching import CachedVectors
 from tsim.verify import Verification, verify
 
 
@@ -238,8 +239,10 @@ class Memory:
 
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""
+        cached = CachedVectors(self._embedder, self._store, name)
         there = self._store.remove(name)
         if there:
+            cached.forget_removed()
             self._store.scrub()  # stays due, and is retried by verify, if others use the memory
         return there
 

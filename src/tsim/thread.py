@@ -38,6 +38,7 @@ from tsim.types import (
     Receipts,
     Turn,
 )
+from tsim.uncaching import CachedVectors
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
@@ -375,6 +376,7 @@ class Thread(StoredThread):
             until=until,
             meta=meta,
         )
+        cached = CachedVectors(self._embedder, self._store, self.name)
         with self._lock, self._or_reread():
             while True:
                 with self._store.snapshot() as reader:
@@ -389,7 +391,7 @@ class Thread(StoredThread):
                 self._engine = None
                 if self._commit(changes, engine.counters):
                     break
-        return replace(forgotten, scrubbed=self._store.scrub())
+        return replace(forgotten, scrubbed=self._store.scrub() & cached.forget_removed())
 
     def preview_forget(  # noqa: PLR0913  # those of `forget`, and a query
         self,

@@ -75,6 +75,14 @@ class CachedEmbedder:
         self._write({key: vector})
         return vector
 
+    def discard(self, vectors: Sequence[bytes]) -> bool:
+        """Removes vectors, given as 32-bit floats, and erases their bytes.
+
+        Returns:
+            False if others were using the cache, so that the bytes may still be in its log.
+        """
+        return self._blobs.remove(vectors)
+
     def close(self) -> None:
         """Closes the file."""
         self._blobs.close()
