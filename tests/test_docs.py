@@ -118,6 +118,32 @@ def test_python_in_the_readme_runs_as_printed(tmp_path, minilm):
         assert "one consumer GPU" in ran.stdout
 
 
+# What the pages on single subjects take for granted: a memory with threads, and a question.
+GIVEN = """
+from datetime import UTC, datetime
+from pathlib import Path
+from tsim import Memory
+Path("chat.json").write_text('[{"role": "user", "content": "hello"}]')
+memory = Memory.open("memory.db")
+for name in ("alice", "team"):
+    memory.thread(name).add("user", "One consumer GPU.", at=datetime(2024, 5, 3, tzinfo=UTC))
+thread, question = memory.thread("alice"), "Which GPU?"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["logs.md", "memory.md", "time.md"])
+def test_python_in_the_pages_runs_as_printed(name, tmp_path, minilm):
+    again = 'memory = Memory.open("memory.db"); thread = memory.thread("alice")'  # closed by some
+    found = blocks(ROOT / "docs" / name, "python")
+    program = "\n".join([GIVEN, *(f"{block}\n{again}" for block in found)])
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert found
+
+
 def test_every_environment_variable_is_documented():
     before = r"(?:environ(?:\.get)?[(\[]\s*|KEY_VARIABLE = |envvar=)"
     read = re.compile(before + r"""["']([A-Z][A-Z_]+)["']""")

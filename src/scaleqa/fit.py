@@ -6,7 +6,7 @@ The other split is never looked at, so figures on it show how the weights hold o
 import hashlib
 import random
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
@@ -46,8 +46,10 @@ ABSENT = {
 WEIGHTS = {"as written": 2.0, "other words": 1.5, "resumed": 1.5, "braided": 4.0, "asides": 5.5}
 # Tracks of which every thread is asked the questions of another one, too.
 CROSSED = ("friends", "assistant talk, alone", "assistant talk")
-# The role of those who do not write long turns, and the words of a long one. Ours are short.
-USER, LONG_ANSWER = "user", 200
+# The role of those who do not write long answers. Ours are short: how many words long ones have,
+# and which share of the turns of friends is made long.
+USER, LONG_ANSWER, LONG_MESSAGE = "user", (120, 480), (80, 320)
+LONG_MESSAGES = 0.2
 # Tracks whose dialogues begin where a topic begins.
 BOUNDED = ("as written", "asides", "friends", "assistant talk, alone")
 # Tracks from which small threads are made, so that relevance holds in threads of any length.
@@ -109,8 +111,11 @@ def fit(
         for track, own in packages.items()
     }
     derived = {
-        "friends, together": [*_together(asked["friends"], packages["friends"])],
-        "assistant talk, long answers": [*_with_long_answers(asked["assistant talk"])],
+        "friends, together": [*_together(asked["friends"])],
+        "long answers": [
+            *_together(_lengthened(asked["assistant talk, alone"], _answers, LONG_ANSWER))
+        ],
+        "long messages": [*_together(_lengthened(asked["friends"], _messages, LONG_MESSAGE))],
     }
     learned = [*(asked[track] for track in PRESENT), *derived.values()]
     known = [pair for pairs in learned for pair in pairs]
@@ -189,8 +194,10 @@ def _small(pairs: Sequence[Asked], track: str) -> Iterator[Asked]:
             yield small, replace(case, evidence=evidence, track=f"{track}, small")
 
 
-def _together(pairs: Sequence[Asked], packages: Sequence[Package]) -> Iterator[Asked]:
+def _together(pairs: Iterable[Asked]) -> Iterator[Asked]:
     """Puts the sessions of every second thread, in turns, into one thread."""
+    asked = [*pairs]
+    packages = [*{package.name: package for package, _ in asked}.values()]
     for own in (packages[::2], packages[1::2]):
         sessions = zip_longest(*([(one.name, turns) for turns in one.dialogues] for one in own))
         order = [
@@ -203,31 +210,73 @@ def _together(pairs: Sequence[Asked], packages: Sequence[Package]) -> Iterator[A
         places = {key: place for place, key in enumerate(order)}
         stream = tuple(replace(said[n][turn], id=place) for (n, turn), place in places.items())
         whole = replace(own[0], stream=stream)
-        for package, case in pairs:
+        for package, case in asked:
             if package.name in said:
-                evidence = frozenset(places[package.name, turn] for turn in case.evidence)
-                yield whole, replace(case, evidence=evidence, track=f"{case.track}, together")
+                yield (
+                    whole,
+                    replace(
+                        case,
+                        evidence=frozenset(places[package.name, turn] for turn in case.evidence),
+                        offsets={places[package.name, t]: at for t, at in case.offsets.items()},
+                        track=f"{case.track}, together",
+                    ),
+                )
 
 
-def _with_long_answers(pairs: Sequence[Asked]) -> Iterator[Asked]:
-    """Appends to what others than the user say what they say elsewhere, until it is long."""
-    made: dict[str, Package] = {}
+def _answers(package: Package) -> set[int]:
+    """Returns the turns of others than the user."""
+    return {turn.id for turn in package.stream if turn.role != USER}
+
+
+def _messages(package: Package) -> set[int]:
+    """Returns some turns of every speaker."""
+    rng = random.Random(package.name)
+    return {turn.id for turn in package.stream if rng.random() < LONG_MESSAGES}
+
+
+def _lengthened(
+    pairs: Sequence[Asked], which: Callable[[Package], set[int]], words: tuple[int, int]
+) -> Iterator[Asked]:
+    """Adds to turns what the same speaker says elsewhere, first in the same dialogue."""
+    made: dict[str, tuple[Package, dict[int, int]]] = {}
     for package, case in pairs:
         if package.name not in made:
-            answers = [turn.text for turn in package.stream if turn.role != USER]
-            stream = list(package.stream)
-            for place, turn in enumerate(package.stream):
-                if turn.role != USER:
-                    stream[place] = replace(turn, text=_lengthened(turn.text, answers, place))
-            made[package.name] = replace(package, stream=tuple(stream))
-        yield made[package.name], replace(case, track=f"{case.track}, long answers")
+            made[package.name] = _with_long_turns(package, which(package), words)
+        long, offsets = made[package.name]
+        track = f"{case.track}, long turns"
+        yield long, replace(case, track=track, offsets={t: offsets[t] for t in case.evidence})
 
 
-def _lengthened(text: str, others: Sequence[str], seed: int) -> str:
-    rng = random.Random(seed)
-    while len(text.split()) < LONG_ANSWER:
-        text = f"{text}\n{rng.choice(others)}"
-    return text
+def _with_long_turns(
+    package: Package, which: set[int], words: tuple[int, int]
+) -> tuple[Package, dict[int, int]]:
+    """Returns a thread with long turns, and where in each turn it says what it said before.
+
+    What holds evidence is not repeated elsewhere.
+    """
+    rng = random.Random(package.name)
+    needed = {turn for question in package.questions for turn in question.evidence}
+    spare: dict[str, list[str]] = {}
+    for turn in package.stream:
+        if turn.id not in needed:
+            spare.setdefault(turn.role, []).append(turn.text)
+    near = {turn: turns for turns in package.dialogues for turn in turns}
+    stream, offsets = list(package.stream), dict.fromkeys(range(len(package.stream)), 0)
+    for place in sorted(which):
+        turn, least = package.stream[place], rng.randint(*words)
+        parts = [
+            package.stream[other].text
+            for other in near.get(place, ())
+            if other not in needed | {place} and package.stream[other].role == turn.role
+        ]
+        rng.shuffle(parts)
+        while sum(len(part.split()) for part in (turn.text, *parts)) < least:
+            parts.append(rng.choice(spare[turn.role]))
+        before = parts[: rng.randint(0, len(parts))]
+        text = "\n".join([*before, turn.text, *parts[len(before) :]])
+        offsets[place] = sum(len(part) + 1 for part in before)
+        stream[place] = replace(turn, text=text)
+    return replace(package, stream=tuple(stream)), offsets
 
 
 def _crossed(packages: Sequence[Package], pairs: Sequence[Asked]) -> Iterator[Asked]:

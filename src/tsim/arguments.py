@@ -4,6 +4,8 @@ import math
 import operator
 from collections.abc import Iterable
 from numbers import Real
+from os import PathLike, fspath
+from pathlib import Path
 from typing import SupportsIndex
 
 from tsim.errors import InputError
@@ -34,6 +36,27 @@ def share(name: str, value: object) -> float:
     if not 0 <= _float(value) <= 1:
         raise InputError(f"{name}={value} is out of range; it must be between 0 and 1")
     return _float(value)
+
+
+def path(name: str, value: object) -> Path:
+    """Returns the path of a file.
+
+    Raises:
+        InputError: It is something else.
+    """
+    if isinstance(value, str | PathLike) and isinstance(found := fspath(value), str):
+        return Path(found)
+    raise InputError(f"{name}={value!r:.80} is not a path; pass text or a Path")
+
+
+def known(given: Iterable[str], names: Iterable[str]) -> None:
+    """Checks the names of keyword arguments.
+
+    Raises:
+        InputError: One of them is unknown.
+    """
+    if unknown := sorted({*given} - {*names}):
+        raise InputError(f"there is no argument {unknown[0]!r}; use {', '.join(sorted(names))}")
 
 
 def listed(name: str, values: object) -> list[str]:

@@ -8,20 +8,22 @@ turns decide which hits there are, and the relevance is calibrated on these hits
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from tsim.embed import Embedder
+from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.engine import Host, LateSettings, Query
 from tsim.engine.late.engine import LateEngine
 from tsim.engine.late.scoring import Observed, masses, score, value
 from tsim.rank import Values, gather
 from tsim.rank.fitted import (
+    COUNTED,
     RUN_FEATURES,
     TURN_FEATURES,
     Column,
+    features,
     log_odds,
     probability,
 )
@@ -44,9 +46,9 @@ KEPT_TURNS = ("cosine", "run above turn", "words", "own score", "inherited")
 # Words up to which a candidate gives its full reward; that of longer ones is inverse to length.
 FULL_REWARD_WORDS = 20.0
 RIDGE, WEAK_RIDGE = 1.0, 1e-5
-# Weights of features of turns that are given. Where the evidence is known, it is never in a long
-# turn, so that a fit would all but exclude long turns. People do write facts into long messages;
-# this weight finds most on chats 1 to 5 of REALTALK without losing much on our own talk.
+# Weights of features of runs that are given. Our long turns are made of short ones, so that nothing
+# in them is as much about the topic of a question as the long answer of a real assistant. A part of
+# a long turn is penalised as a run about as much as it is as a turn, where the weight is fitted.
 GIVEN = {"excess length": -2.0}
 # Candidates for the factor that is chosen.
 EXTENSIONS = (0.05, 0.1, 0.2, 0.4)
@@ -59,13 +61,15 @@ class Case:
 
     Attributes:
         text: The question.
-        evidence: The places of the turns that it needs; empty if the matter never came up.
+        evidence: The turns that it needs; empty if the matter never came up.
         track: The kind of question; kinds have equal weight unless they are given one.
+        offsets: The character of a turn at which the evidence in it begins, if not the first.
     """
 
     text: str
     evidence: frozenset[int]
     track: str
+    offsets: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +78,14 @@ class Hits:
 
     Attributes:
         case: The question.
+        evidence: The places of its evidence.
         question: The features of the presence of what was asked.
         spans: The places of each hit.
         masses: The probability of each hit, relative to the thread.
     """
 
     case: Case
+    evidence: frozenset[int]
     question: list[float]
     spans: list[frozenset[int]]
     masses: list[float]
@@ -104,7 +110,21 @@ class FittingThread:
         )
         for first in range(0, len(turns), CHUNK):
             some = [NewTurn(role=role, text=text) for role, text in turns[first : first + CHUNK]]
-            self.engine.grow(some, embedder.embed([new.text for new in some]), self._host)
+            texts = [new.text for new in some]
+            starts = find_passages(embedder, texts)
+            vectors = embed_passages(embedder, texts, starts)
+            self.engine.grow(some, vectors, self._host, starts=starts)
+
+    def places(self, case: Case) -> list[int]:
+        """Returns the places of the evidence of a question."""
+        starts = self.engine.index.passages.starts
+        firsts = np.flatnonzero(starts == 0)
+        ends = np.append(firsts[1:], len(starts))
+        return [
+            int(firsts[turn] + starts[firsts[turn] : ends[turn]].searchsorted(offset, "right") - 1)
+            for turn in sorted(case.evidence)
+            for offset in [case.offsets.get(turn, 0)]
+        ]
 
     def observe(self, text: str) -> Observed:
         """Observes a question."""
@@ -118,7 +138,7 @@ class FittingThread:
         """
         seen = self.observe(case.text)
         begins, ends = (edge[seen.whole] for edge in (seen.table.begins, seen.table.ends))
-        places = sorted(case.evidence)
+        places = self.places(case)
         held = np.array([(begins <= place) & (place < ends) for place in places]).T
         candidates = _Candidates(seen, self.engine.index.lengths)
         together = np.logical_and.reduce(held, axis=1)
@@ -145,10 +165,12 @@ class FittingThread:
         out = []
         for budget in budgets:
             chosen = self._choose(worth, budget)
-            spans = gather(chosen, settings.span.max_skipped_turns)
+            turns = self.engine.index.passages.turns
+            spans = gather(chosen, settings.span.max_skipped_turns, turns)
             out.append(
                 Hits(
                     case=case,
+                    evidence=frozenset(self.places(case)),
                     question=scores.question,
                     spans=[frozenset(span) for span in spans],
                     masses=masses(scores, spans),
@@ -165,7 +187,10 @@ class _Candidates:
     """The runs and turns of a thread as candidates for a question."""
 
     def __init__(self, seen: Observed, lengths: npt.NDArray[np.uint32]) -> None:
-        runs, turns = np.stack(seen.runs, axis=1), np.stack(seen.turns, axis=1)
+        runs, turns = (
+            features(names, seen.asking, columns, np.arange(len(columns[COUNTED])))
+            for names, columns in ((RUN_FEATURES, seen.runs), (TURN_FEATURES, seen.turns))
+        )
         self._runs = len(runs)
         self._rows = np.zeros((len(runs) + len(turns), runs.shape[1] + turns.shape[1]))
         self._rows[: len(runs), : runs.shape[1]] = runs
@@ -173,11 +198,8 @@ class _Candidates:
         words = np.concatenate([seen.table.words[seen.whole], lengths.astype(np.float64)])
         self._rewards = np.minimum(1, FULL_REWARD_WORDS / words)
         self._best = {
-            *_best([seen.runs[RUN_FEATURES.index(name)] for name in KEPT_RUNS]),
-            *(
-                self._runs + place
-                for place in _best([seen.turns[TURN_FEATURES.index(name)] for name in KEPT_TURNS])
-            ),
+            *_best([seen.runs[name] for name in KEPT_RUNS]),
+            *(self._runs + place for place in _best([seen.turns[name] for name in KEPT_TURNS])),
         }
 
     def group(
@@ -259,7 +281,7 @@ def fit_weights(
         by_track.setdefault(case.track, []).extend(group for group in groups if group.rewards.any())
     given = np.zeros(len(RUN_FEATURES) + len(TURN_FEATURES))
     for name, weight in GIVEN.items():
-        given[len(RUN_FEATURES) + TURN_FEATURES.index(name)] = weight
+        given[RUN_FEATURES.index(name)] = weight
     weighted = [
         replace(_without(group, given), weight=tracks.get(track, 1.0) / len(groups))
         for track, groups in by_track.items()
@@ -293,8 +315,8 @@ def choose_extension(
     ]
     answered: dict[str, list[list[bool]]] = {}
     for thread, case in cases:
-        found = thread.chosen(options, case, budget)
-        answered.setdefault(case.track, []).append([case.evidence <= places for places in found])
+        wanted, found = {*thread.places(case)}, thread.chosen(options, case, budget)
+        answered.setdefault(case.track, []).append([wanted <= places for places in found])
     shares = np.mean([np.mean(rows, axis=0) for rows in answered.values()], axis=0)
     return options[int(np.round(shares, 9).argmax())]
 
@@ -312,14 +334,14 @@ def fit_relevance(
     share = _shares([one.case for one in found])
     presence = logistic(
         np.array([one.question for one in found]),
-        np.array([float(bool(one.case.evidence)) for one in found]),
+        np.array([float(bool(one.evidence)) for one in found]),
         np.array([share[one.case.track] for one in found]),
         ridge=WEAK_RIDGE,
     )
     rows = [
-        (log_odds(mass), float(bool(span & one.case.evidence)), share[one.case.track])
+        (log_odds(mass), float(bool(span & one.evidence)), share[one.case.track])
         for one in found
-        if one.case.evidence
+        if one.evidence
         for span, mass in zip(one.spans, one.masses, strict=True)
     ]
     columns = np.array(rows)
@@ -327,7 +349,7 @@ def fit_relevance(
     fitted = replace(settings.fitted, presence=tuple(presence), relevance=tuple(relevance_weights))
     answered: dict[str, list[float]] = {}
     for one in found:
-        if one.case.evidence and one.case.evidence <= frozenset().union(*one.spans):
+        if one.evidence and one.evidence <= frozenset().union(*one.spans):
             there = probability(fitted.presence, one.question)
             answered.setdefault(one.case.track, []).append(there)
     bound = min(float(np.quantile(there, lost)) for there in answered.values())
@@ -343,7 +365,7 @@ def _gap_features(vectors: Vectors, turns: Sequence[tuple[str, str]]) -> Matrix:
     return features
 
 
-def _best(measures: Sequence[Column]) -> set[int]:
+def _best(measures: Sequence[npt.NDArray[np.floating]]) -> set[int]:
     """Returns the rows that are among the best by any measure."""
     return {
         row for measure in measures for row in np.argsort(-measure, kind="stable")[:KEPT].tolist()

@@ -9,6 +9,7 @@ from tsim.checking import check_turn
 from tsim.errors import InputError
 from tsim.logs.message import read_message
 from tsim.logs.records import messages
+from tsim.logs.streams import joined
 from tsim.types import NewTurn, Receipt, Turn
 
 TurnLike: TypeAlias = NewTurn | tuple[Any, ...] | Mapping[str, Any]
@@ -33,7 +34,7 @@ def accept(values: Iterable[TurnLike]) -> Batch:
         raise InputError(f"expected a list of turns, found {values!r:.80}; pass [(role, text), …]")
     turns: list[NewTurn] = []
     skipped: Counter[str] = Counter()
-    for value in values:
+    for _, value in joined(enumerate(values)):
         if isinstance(value, Mapping):
             for _, found in messages(dict(value), ""):
                 if isinstance(found, InputError):

@@ -4,13 +4,15 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self, Unpack
+from typing import BinaryIO, Literal, Self, Unpack
 
 from tsim import replay
 from tsim.across import across
-from tsim.arguments import listed
+from tsim.arguments import known, listed
+from tsim.arguments import path as checked_path
 from tsim.assemble import render
 from tsim.checking import check_name
 from tsim.counting import Tokens, open_measure
@@ -19,7 +21,7 @@ from tsim.embed.checked import CheckedEmbedder
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
-from tsim.presets import DEFAULT, PRESETS, AnyPreset, find_preset, suited
+from tsim.presets import DEFAULT, PRESETS, AnyPreset, Preset, find_preset, suited
 from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
 from tsim.thread import CONTEXT_BUDGET, Thread
@@ -122,7 +124,9 @@ class Memory:
         """
         open_store = _opener(path, store, read_only)
         embedder = open_embedder(model) if model is None or isinstance(model, str) else model
-        if isinstance(preset, str):
+        if not hasattr(embedder, "embed"):
+            raise InputError(f"model={model!r:.80} is no embedder; pass its name, or an Embedder")
+        if preset is not None and not isinstance(preset, Preset):
             preset = find_preset(preset)
         opened = open_store()
         try:
@@ -263,7 +267,7 @@ class Memory:
         from tsim import transfer  # brings pydantic, which nothing else here needs
 
         names = None if threads is None else listed("threads", threads)
-        return transfer.export(self._store, _place(target), names)
+        return transfer.export(self._store, _place(target, "write"), names)
 
     def import_(self, source: str | Path | BinaryIO) -> int:
         """Imports an export made with the same model and preset.
@@ -283,7 +287,7 @@ class Memory:
 
         return transfer.import_(
             self._store,
-            _place(source),
+            _place(source, "read"),
             settings=self._accepted(),
             dimension=self._embedder.dimension,
             summarises=self._preset.settings.summarises,
@@ -303,7 +307,7 @@ class Memory:
             InputError: The file exists and `overwrite` is False, or it cannot be written.
             StoreError: The memory is in a store that is not a file.
         """
-        self._store.backup(Path(path), overwrite=overwrite)
+        self._store.backup(checked_path("path", path), overwrite=overwrite)
 
     def verify(self) -> Verification:
         """Checks the store and the data derived from the turns."""
@@ -326,6 +330,7 @@ class Memory:
         only: Narrowing,
     ) -> tuple[Query, list[str]]:
         """Checks a query to several threads; returns it with their names."""
+        known(only, Narrowing.__annotations__)
         names = listed("threads", threads)
         for name in names:
             self.thread(name).require()
@@ -401,7 +406,7 @@ class Memory:
 def _opener(path: str | Path | None, store: Store | None, read_only: bool) -> Callable[[], Store]:
     """Returns a function that opens the file or returns the given store."""
     if path is not None and store is None:
-        return partial(SqliteStore, path, read_only=read_only)
+        return partial(SqliteStore, checked_path("path", path), read_only=read_only)
     if store is not None and read_only and not store.read_only:
         raise InputError(
             "read_only=True is for files; open the store read-only and pass it as it is"
@@ -418,5 +423,8 @@ def _written_with(store: Store) -> AnyPreset:
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
 
 
-def _place(place: str | Path | BinaryIO) -> Path | BinaryIO:
-    return Path(place) if isinstance(place, str | Path) else place
+def _place(place: str | Path | BinaryIO, method: Literal["read", "write"]) -> Path | BinaryIO:
+    """Returns a path, or a stream that can be read or written."""
+    if isinstance(place, str | PathLike) or not hasattr(place, method):
+        return checked_path("path", place)
+    return place

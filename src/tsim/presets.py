@@ -198,5 +198,5 @@ def find_preset(name: str) -> AnyPreset:
     """
     try:
         return PRESETS[name]
-    except KeyError:
-        raise InputError(f"no preset {name!r}; use one of {', '.join(PRESETS)}") from None
+    except (KeyError, TypeError):
+        raise InputError(f"no preset {name!r:.80}; use one of {', '.join(PRESETS)}") from None

@@ -1,14 +1,14 @@
 """Times as users write them, as seconds since the epoch."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from numbers import Real
 from typing import TypeAlias, cast
 
 from tsim.errors import InputError
 
-# A datetime with a time zone, seconds since the epoch, or a text in ISO 8601.
-Time: TypeAlias = float | datetime | str
+# A datetime with a time zone, a date, seconds since the epoch, or a text in ISO 8601.
+Time: TypeAlias = float | date | str
 
 RELATIVE = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
 SECONDS = re.compile(r"\d{9,12}(?:\.\d+)?")
@@ -17,8 +17,8 @@ UNITS = {"min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 LAST = datetime.max.replace(microsecond=0, tzinfo=UTC).timestamp()
 EXPECTED = (
-    "pass a datetime with a time zone, seconds since the epoch, or an ISO 8601 text such as "
-    "2024-05-03 or 2024-05-03T14:00Z"
+    "pass a datetime with a time zone, a date, seconds since the epoch, or an ISO 8601 text such "
+    "as 2024-05-03 or 2024-05-03T14:00Z"
 )
 
 
@@ -36,6 +36,8 @@ def moment(value: Time, name: str) -> datetime:
         if value.tzinfo is None:
             raise InputError(f"{name}={value} has no time zone; add one, for example timezone.utc")
         return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if isinstance(value, str):
         try:
             found = datetime.fromisoformat(value.strip())
@@ -47,7 +49,7 @@ def moment(value: Time, name: str) -> datetime:
 
 def seconds(value: Time, name: str) -> float:
     """Returns a time as seconds since the epoch; the arguments are those of `moment`."""
-    timed = isinstance(value, datetime | str)
+    timed = isinstance(value, date | str)
     return moment(value, name).timestamp() if timed else _number(value, name)
 
 
@@ -65,11 +67,14 @@ def _number(value: object, name: str) -> float:
 def before(text: str, now: datetime) -> Time:
     """Returns the time that a text such as `30min`, `12h`, `7d` or `2w` means: so long before now.
 
-    Digits alone are seconds since the epoch. Any other text is returned unchanged.
+    `now` is now. Digits alone are seconds since the epoch. Any other text is returned unchanged.
     """
+    if text.strip() == "now":
+        return now
     found = RELATIVE.fullmatch(text.strip())
     if SECONDS.fullmatch(text.strip()):
         return float(text)
     if not found:
         return text
-    return datetime.fromtimestamp(now.timestamp() - int(found[1]) * UNITS[found[2]], UTC)
+    then = now.timestamp() - int(found[1]) * UNITS[found[2]]
+    return datetime.fromtimestamp(then, UTC) if then >= FIRST else then  # refused as a time

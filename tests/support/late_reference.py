@@ -134,9 +134,11 @@ def asking(question, cosines, run_cosines, covered, nats, window):
     }
 
 
-def run_features(q, run, *, cosine, words, shares, sure, length):
+def run_features(q, run, *, cosine, words, shares, sure, turns):
     begin, end = run
     g, edges = q["covered"], [1.0, *sure[1:], 1.0]
+    own = lengths(turns)[begin:end]
+    told = [math.log(tells(turns, role)) for role, _ in turns[begin:end]]
     return {
         "run": 1.0,
         "run × covered": g,
@@ -147,9 +149,11 @@ def run_features(q, run, *, cosine, words, shares, sure, length):
         "words": words,
         "words × covered": words * g,
         "best turn's score": max(shares[begin:end]),
-        "length": math.log(length),
+        "length": math.log(sum(own)),
         "new topic before": edges[begin],
         "new topic after": edges[end],
+        "tells": sum(n * t for n, t in zip(own, told, strict=True)) / sum(own),
+        "excess length": 0.0,  # of passages only
     }
 
 
@@ -183,7 +187,7 @@ def turn_features(q, t, *, cosines, highest, words, own, inherited, again, turns
         "named speaker": 0.0,
         "asks": float(text.rstrip().endswith("?")),
         "length": math.log(1 + min(length, long)),
-        "excess length": math.log(min(max(1.0, length / long), 5.0)),
+        "excess length": math.log(min(max(1.0, length / long), 10.0)),
     }
 
 

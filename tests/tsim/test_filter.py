@@ -146,6 +146,10 @@ def test_times_are_read_in_every_form():
     assert before("90min", MAY) == before("90min", east) == MAY - timedelta(minutes=90)
     assert before("2024-05-03", MAY) == "2024-05-03"
     assert before("1714694400", MAY) == 1714694400.0
+    assert before(" now", east) is east
+    assert seconds(MAY.date(), "since") == MAY.timestamp()
+    with pytest.raises(InputError, match="between the years 1 and 9999"):
+        make_filter(since=before("999999w", MAY))
     assert not make_filter()
     assert make_filter(roles=["user", "user"]) == Filter(roles=frozenset({"user"}))
 

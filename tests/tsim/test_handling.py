@@ -235,3 +235,25 @@ def test_a_turn_shows_its_text_in_full_only_when_asked(memory):
     turn = Turn(id=1, role="user", text="x" * 1000)
     assert len(repr(turn)) < 100
     assert len(turn.text) == 1000
+
+
+def test_paths_models_and_presets_of_wrong_types_are_refused(memory, tmp_path):
+    memory.thread("a").add("user", "bread")
+    for wrong in (5, b"m.db", ["m.db"], True):
+        for use in (memory.export, memory.import_, memory.backup, Memory.open):
+            with pytest.raises(InputError, match="is not a path"):
+                use(wrong)
+    with pytest.raises(InputError, match="is no embedder"):
+        Memory.open(tmp_path / "n.db", model=5)
+    for wrong in (5, ["late"], object()):
+        with pytest.raises(InputError, match="no preset"):
+            Memory.open(tmp_path / "n.db", preset=wrong)
+    assert not (tmp_path / "n.db").exists()
+
+
+def test_a_search_in_several_threads_refuses_arguments_it_does_not_know(memory):
+    """A mistyped filter would otherwise filter nothing."""
+    memory.thread("a").add("user", "bread", at=5)
+    for ask in (memory.search, memory.context):
+        with pytest.raises(InputError, match="no argument 'sinse'; use meta, now"):
+            ask("bread", threads=["a"], sinse=3)

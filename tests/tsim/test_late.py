@@ -233,7 +233,7 @@ def test_clues_are_rare_words_that_were_not_asked_for_and_long_turns_tell_less()
     for n in range(400):
         postings.append(f"{'Oduya' if n in (3, 9) else 'box'} {'cage' if n == 3 else 'line'}")
     rare = postings.rarity("oduya") - REENTRY.common_nats
-    episode = [("Oduya empties a box", 0.25), ("the cage of Oduya", 0.5)]
+    episode = [(["oduya", "empty", "box"], 0.25), (["cage", "oduya"], 0.5)]
     found = clues(REENTRY, episode, postings, {"cage"})
     assert found["oduya"] == pytest.approx(rare * 0.5)
     assert {*found} == {"oduya"}, "neither words that are common, asked for, nor nowhere else"

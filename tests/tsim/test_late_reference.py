@@ -95,7 +95,7 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     )
     assert asked.own.tolist() == pytest.approx(owns, abs=1e-4)
     assert asked.relevant.tolist() == pytest.approx(plain, abs=1e-4)
-    asked = resume(settings.reentry, settings.span, index, asked, lambda at: [texts[n] for n in at])
+    asked = resume(settings.reentry, settings.span, index, asked)
     again = [0.0] * count
     if asked.resumed is not None:
         places, resumed = asked.resumed.places.tolist(), asked.resumed.values.tolist()
@@ -130,7 +130,7 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
                 words=slow.coverage(weights, texts[b:e]),
                 shares=shares,
                 sure=sure,
-                length=sum(lengths[b:e]),
+                turns=turns,
             ),
         )
         for b, e in keys

@@ -137,6 +137,19 @@ def test_a_best_hit_that_is_too_long_is_cut_down_around_its_strongest_turn():
     assert len(render([single]).split()) * 1.3 <= 60
 
 
+def test_a_turn_that_is_far_too_long_is_not_written_as_a_whole():
+    """Writing megabytes takes seconds, and is done for every length that is tried."""
+    written = []
+
+    def arrange(some):
+        written.extend(turn for one in some for turn in one.turns if turn.shown is None)
+        return list(some)
+
+    (kept,) = fit([hit(1, "a\n" * 100_000 + "b")], 60, tokens.WORDS, arrange=arrange)
+    assert kept.turns[0].shown
+    assert written == []
+
+
 def test_a_context_names_its_episodes_and_speakers():
     text = render([hit(4, "one", "two"), hit(2, "three")])
     assert text == ("[40-41]\nuser: one\nuser: two\n\n[20]\nuser: three")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsim.index import Postings, terms
+from tsim.index import Postings, distinct, terms
 
 texts = st.lists(
     st.lists(st.sampled_from("rule budget gpu bread train order cable".split()), max_size=8).map(
@@ -54,3 +54,13 @@ def test_texts_without_terms_are_documents_too(text):
     postings.append("budget")
     assert len(postings) == 2
     assert postings.scores("budget")[1] > 0
+
+
+@given(st.lists(st.text(max_size=30), max_size=6))
+def test_the_terms_of_a_document_are_those_of_its_text(texts):
+    postings = Postings()
+    for text in texts:
+        postings.append(text)
+    assert [sorted(postings.terms(n)) for n in range(len(texts))] == [
+        sorted(distinct(text)) for text in texts
+    ]

@@ -56,6 +56,13 @@ INSIDE = {
     "between March and April 2024, what broke?": ("2024-03-01", "2024-05-01"),
     "what broke from June to August": ("2023-06-01", "2023-09-01"),
     "what broke in February and March": ("2024-02-01", "2024-04-01"),
+    "what did we say the week before last?": ("2024-04-29", "2024-05-06"),
+    "rent in the month before last": ("2024-03-01", "2024-04-01"),
+    "the summer of 2022": ("2022-06-01", "2022-09-01"),
+    "in winter 2022": ("2022-12-01", "2023-03-01"),
+    "what did I order on the 12th?": ("2024-05-12", "2024-05-13"),
+    "what did I order on the 31st?": ("2024-03-31", "2024-04-01"),
+    "what happened on Feb 29": ("2024-02-29", "2024-03-01"),
 }
 
 
@@ -74,6 +81,7 @@ def test_a_period_is_found(text, period):
         ("my job 3 years ago", 3 * 365.25, 182.625),
         ("half a year ago I moved", 182.625, 182.625),
         ("an hour ago", 1 / 24, 0.5 / 24),
+        ("a fortnight ago", 14, 7),
         ("a few days ago", 3, 1.5),
         ("a couple of months back", 60.88, 30.44),
     ],
@@ -91,6 +99,7 @@ def test_so_long_ago_is_around_that_time(text, days, around):
         ("the past week", 7),
         ("over the past few days", 4.5),
         ("in the past year", 365.25),
+        ("what did I say in the last hour?", 1 / 24),
     ],
 )
 def test_the_last_units_end_now(text, days):
@@ -130,6 +139,7 @@ def test_other_kinds_are_found(text, kind, begin, end):
         "chapter 12 of 31 February",
         "call 2024-13-45",
         "Is 50% in 3 parts?",
+        "the flat on the 3rd floor, in the 21st century",
         "",
     ],
 )
@@ -258,3 +268,8 @@ def test_what_is_newer_is_not_ranked_below_what_it_replaced(tmp_path, minilm):
                 hits = thread.search(query, budget=150, min_relevance=0)
                 order = [turn.text for hit in hits for turn in hit.turns if turn.text in states]
                 assert order[0] == states[not turned], (query, order)
+
+
+def test_a_leap_day_is_the_last_one_that_there_was():
+    (found,) = parsed("what happened on Feb 29", now=datetime(2027, 5, 15, tzinfo=UTC))
+    assert (found.begin, found.end) == (day("2024-02-29"), day("2024-03-01"))

@@ -40,6 +40,9 @@ def fit(
     room = measure.room(budget)
 
     def fits(some: Sequence[Hit]) -> bool:
+        whole = (turn.text for hit in some for turn in hit.turns if turn.shown is None)
+        if sum(map(len, whole)) > LONGEST_TOKEN * budget:  # not worth writing
+            return False
         text = render(arrange(some), named=named)
         return len(text) <= LONGEST_TOKEN * budget and measure.size(text) <= room
 

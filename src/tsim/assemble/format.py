@@ -24,7 +24,9 @@ MISSING = "…"
 # A line that stands for turns that are left out.
 MARK = f"{MISSING}\n"
 # What any reader may take for the end of a line.
-BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029](?<!\r(?=\n))")  # "\r\n" once
+BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# The place after it, which is filled faster than the whole is replaced; "\r\n" is one end.
+BROKEN = re.compile(f"(?<={BREAK.pattern})(?!(?<=\r)\n)")
 SOLID, SPACE = re.compile(r"\S"), re.compile(r"\s+")
 WIDEST_INDENTATION = 200
 # Speakers whose line could be taken for a heading or a mark, or whose name has no clear end.
@@ -82,7 +84,7 @@ def heading_bound(last: int, *, dated: bool, thread: str = "") -> str:
 def line(turn: Turn) -> str:
     """Returns one turn as it appears in a context."""
     role = json.dumps(turn.role) if UNCLEAR_ROLE.match(turn.role) else turn.role
-    return f"{role}: {BREAK.sub(_indented, excerpt(turn))}"
+    return f"{role}: {BROKEN.sub(' ', excerpt(turn))}"
 
 
 def excerpt(turn: Turn) -> str:
@@ -114,8 +116,7 @@ def _trimmed(text: str, shown: Sequence[tuple[int, int]]) -> list[tuple[int, int
         visible = SOLID.search(text, first, last)
         if not visible:
             continue
-        while text[last - 1].isspace():
-            last -= 1
+        last = visible.start() + len(text[visible.start() : last].rstrip())
         if out and not SOLID.search(text, out[-1][1], first):
             out[-1] = (out[-1][0], last)
             continue
@@ -152,10 +153,6 @@ def lines(turns: Sequence[Turn]) -> Iterator[str]:
         if place and turn.id != turns[place - 1].id + 1:
             yield MISSING
         yield line(turn)
-
-
-def _indented(found: re.Match[str]) -> str:
-    return f"{found.group()} "
 
 
 def _times(turns: Sequence[Turn]) -> list[datetime]:

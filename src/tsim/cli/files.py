@@ -65,6 +65,8 @@ def import_(
 
     Example: tsim import backup.jsonl --memory new.db
     """
+    if str(file) != STREAM and not file.is_file():  # before the memory is created
+        raise InputError(f"{file} does not exist or is not a file")
     with Memory.open(memory, model=model, preset=preset) as opened:
         turns = opened.import_(sys.stdin.buffer if str(file) == STREAM else file)
     if as_json:

@@ -79,6 +79,11 @@ def forget(
             "--query cannot be combined with --yes: a search is never certain; run it without, "
             "then pass the turns that should go with --turn"
         )
+    if not (whole_thread or turn or episode is not None or only or query is not None):
+        raise InputError(
+            "nothing to forget was named; pass --turn, --episode, --role, --since, --until, "
+            "--meta, --query or --whole-thread"
+        )
     must_exist(memory)
     with Memory.open(memory, model=model, preset=preset) as opened:
         chosen = opened.thread(thread)
@@ -93,7 +98,7 @@ def forget(
                 min_relevance=min_relevance,
             )
         if not yes and (len(found) > 1 or query is not None):
-            _ask(found, as_json)
+            _ask(found, as_json, searched=query is not None)
         if whole_thread:
             opened.forget_thread(thread)
             _report(Forgotten(turns=found.turns), thread, as_json)
@@ -105,7 +110,7 @@ def _forgotten(thread: Thread, found: ForgetPreview) -> Forgotten:
     return thread.forget(turns=found.turns) if found.turns else Forgotten(turns=())
 
 
-def _ask(found: ForgetPreview, as_json: bool) -> None:
+def _ask(found: ForgetPreview, as_json: bool, *, searched: bool) -> None:
     """Shows what would go; returns if the user agrees."""
     if as_json:
         print_json({**asdict(found), "forgotten": False})
@@ -115,14 +120,16 @@ def _ask(found: ForgetPreview, as_json: bool) -> None:
         if len(found) > SHOWN:
             print(f"… and {len(found) - SHOWN} more")
     if not as_json and sys.stdin.isatty():
-        if typer.confirm(f"Forget these {len(found)} turns of {found.thread}?", err=True):
+        if typer.confirm(f"Forget {_turns(found)}?", err=True):
             return
         raise typer.Exit(1)
-    message = (
-        f"{len(found)} turns of {found.thread} would be forgotten, nothing was removed; pass --yes "
-        "to forget them"
-    )
+    how = "those that should go with --turn" if searched else "--yes to forget them"
+    message = f"{_turns(found)} would be forgotten, nothing was removed; pass {how}"
     raise failed(InputError(message), as_json=as_json)
+
+
+def _turns(found: ForgetPreview) -> str:
+    return f"{len(found)} turn{'' if len(found) == 1 else 's'} of {found.thread}"
 
 
 def _report(gone: Forgotten, thread: str, as_json: bool) -> None:

@@ -60,6 +60,8 @@ def described(log: Log) -> dict[str, Any]:
 
 def tell(log: Log, source: str) -> None:
     """Says what was left out of a log, and names the first messages that could not be read."""
+    if log.format is Format.PARAGRAPHS and log.turns:
+        print("read as plain text: each paragraph is a turn of the user")
     if log.skipped:
         print("left out:", ", ".join(_counted(kind, n) for kind, n in log.skipped.items()))
     for problem in log.problems[:SHOWN]:

@@ -27,8 +27,8 @@ PresetName = Annotated[
 Since = Annotated[
     str | None,
     typer.Option(
-        help="Only turns from this time on: an ISO date or time (UTC unless it says otherwise), or "
-        "30min, 12h, 7d, 2w for so long ago. Turns without a time are left out."
+        help="Only turns from this time on: an ISO date or time (UTC unless it says otherwise), "
+        "now, or 30min, 12h, 7d, 2w for so long ago. Turns without a time are left out."
     ),
 ]
 Until = Annotated[

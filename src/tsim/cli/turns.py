@@ -1,6 +1,8 @@
 """`tsim add | search | context | episodes`: commands on the turns of threads."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +40,8 @@ from tsim.logs.detect import Format
 from tsim.logs.reading import Log
 from tsim.memory import Memory
 from tsim.thread import CONTEXT_BUDGET
-from tsim.types import USER_ROLE, Hit, NewTurn
+from tsim.times import before, seconds
+from tsim.types import USER_ROLE, Hit, NewTurn, Receipt
 from tsim.types import ids as turn_ids
 
 Query = Annotated[
@@ -86,6 +89,10 @@ def add(
     role: Annotated[
         str | None, typer.Option(help="The speaker of --text.", show_default="user")
     ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="The time of --text: an ISO date or time (UTC), now, 30min, 12h, 7d…"),
+    ] = None,
     model: Model = None,
     preset: PresetName = PRESET,
     as_json: AsJson = False,
@@ -97,13 +104,13 @@ def add(
 
     Example: tsim add chat.jsonl --thread alice
 
-    Example: tsim add --text "New projects run on one consumer GPU." --role user
+    Example: tsim add --text "New projects run on one consumer GPU." --role user --at now
     """
     source = "stdin" if file is None or str(file) == STREAM else str(file)
     if text is not None:
-        log = _line(file, text, role)
-    elif role is not None:
-        raise InputError("--role is the speaker of --text; messages have roles of their own")
+        log = _line(file, text, role, at)
+    elif role is not None or at is not None:
+        raise InputError("--role and --at are about --text; messages have roles and times")
     else:
         log = read(file, source, format=format, strict=strict, ids=ids)
     with Memory.open(memory, model=model, preset=preset) as opened, progress_bar("turns") as report:
@@ -111,19 +118,36 @@ def add(
     if as_json:
         print_json({"receipts": [asdict(receipt) for receipt in receipts], **described(log)})
     else:
-        new = [receipt for receipt in receipts if not receipt.known]
-        episodes = len({receipt.episode for receipt in new})
-        known = f"; {len(receipts) - len(new)} were there already" if new != receipts else ""
-        print(f"added {len(new)} turns in {episodes} episodes to {thread} in {memory}{known}")
-        tell(log, source)
+        print(f"{_added(receipts)} to {thread} in {memory}{_known(receipts)}")
+        if text is None:
+            tell(log, source)
     if log.problems:
         raise typer.Exit(INCOMPLETE)
 
 
-def _line(file: Path | None, text: str, role: str | None) -> Log:
+def _added(receipts: Sequence[Receipt]) -> str:
+    new = [receipt for receipt in receipts if not receipt.known]
+    episodes = len({receipt.episode for receipt in new})
+    return f"added {_many(len(new), 'turn')} in {_many(episodes, 'episode')}"
+
+
+def _known(receipts: Sequence[Receipt]) -> str:
+    known = sum(receipt.known for receipt in receipts)
+    return f"; {known} {'was' if known == 1 else 'were'} there already" if known else ""
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _line(file: Path | None, text: str, role: str | None, at: str | None) -> Log:
     if file is not None:
         raise InputError(f"--text cannot be combined with {file}; pass one of them")
-    turn = NewTurn(role=USER_ROLE if role is None else role, text=text_or_stdin(text))
+    turn = NewTurn(
+        role=USER_ROLE if role is None else role,
+        text=text_or_stdin(text),
+        at=None if at is None else seconds(before(at, datetime.now(UTC)), "at"),
+    )
     return Log(format=Format.PARAGRAPHS, turns=(check_turn(turn),))
 
 

@@ -37,6 +37,11 @@ class Postings:
         self._documents: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
         self._lengths: array[int] = array("I")
+        # The other way round: the numbers of each document's terms, and where they end.
+        self._numbers: dict[str, int] = {}
+        self._terms: list[str] = []
+        self._said: array[int] = array("I")
+        self._ends: array[int] = array("Q", [0])
         self._words = 0.0
         self._listed = 0, ""
         self._total = 0
@@ -52,9 +57,13 @@ class Postings:
             if term not in self._documents:
                 self._documents[term] = array("I")
                 self._counts[term] = array("I")
+                self._numbers[term] = len(self._terms)
+                self._terms.append(term)
                 self._words += extent([term])
             self._documents[term].append(number)
             self._counts[term].append(count)
+        self._said.extend(self._numbers[term] for term in counted)
+        self._ends.append(len(self._said))
         length = counted.total()
         self._lengths.append(length)
         self._total += length
@@ -62,6 +71,11 @@ class Postings:
     def document_frequency(self, term: str) -> int:
         """Returns the number of documents that contain a term."""
         return len(self._documents.get(term, ()))
+
+    def terms(self, document: int) -> list[str]:
+        """Returns the different terms of a document."""
+        first, last = self._ends[document], self._ends[document + 1]
+        return [self._terms[number] for number in self._said[first:last]]
 
     @property
     def vocabulary(self) -> int:

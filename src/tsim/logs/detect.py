@@ -10,6 +10,9 @@ from tsim.logs.whatsapp import is_chat
 
 JSON_START = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:["{\[\]]|$))')
 
+# Events that a server sends, saved as they came.
+STREAM_START = re.compile(r"\s*(?:event: ?[\w.]+\r?\n)?data: ?[{\[]")
+
 
 class Format(StrEnum):
     """The kinds of logs, as `--format` takes them.
@@ -32,6 +35,8 @@ def detect(text: str) -> Format:
         return Format.JSONL
     if is_chat(text):
         return Format.WHATSAPP
+    if STREAM_START.match(text):
+        return Format.JSONL
     if JSON_START.match(text):
         return Format.JSON if is_document(text) else Format.JSONL
     if separator(text):

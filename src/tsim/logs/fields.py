@@ -9,14 +9,23 @@ from tsim.errors import InputError
 from tsim.types import USER_ROLE
 
 # In order of preference; a message may have several of them.
-ROLE = ("role", "from", "speaker", "sender", "author", "name")
-TEXT = ("text", "content", "value", "message", "body", "parts")
-TIME = ("at", "timestamp", "created_at", "create_time", "created", "time", "date", "datetime", "ts")
-ID = ("id", "uuid", "message_id")
+ROLE = ("role", "from", "speaker", "sender", "sender_name", "author", "name", "username", "user")
+TEXT = ("text", "content", "value", "message", "body", "parts", "utterance")
+TIME = (
+    *("at", "timestamp", "timestamp_ms", "created_at", "createdat", "createdAt", "create_time"),
+    *("created_date", "created", "sent_at", "time", "date_unixtime", "date", "datetime", "ts"),
+)
+ID = ("id", "uuid", "message_id", "messageId", "client_msg_id")
+# What was asked and what was answered, where a record has both.
+PROMPT = ("prompt", "instruction", "user_message")
+REPLY = ("completion", "response", "reply", "assistant_message", "bot_message", "bot_response")
+# What people are called in the records about them that messages contain.
+PERSON = ("nickname", "display_name", "global_name", "real_name", "username", "name", "role")
 
 # Other names of the roles that chat APIs know.
 ROLES = {
     "human": "user",
+    "prompter": "user",
     "gpt": "assistant",
     "chatgpt": "assistant",
     "claude": "assistant",
@@ -39,13 +48,20 @@ def role_of(value: Mapping[str, Any]) -> str:
     """Returns the role of a message, by the name that chat APIs use.
 
     Where several people are users, chat APIs have the `name` of each beside the role: it is used.
+    Chats of teams have a record about the author, or beside the id of a user: its name is used.
 
     Raises:
         InputError: There is none, or it is not text.
     """
     name, role = first(value, ROLE)
     if not name:
-        raise InputError('role: missing; expected {"role": "user", "text": "…"}')
+        keys = ", ".join(map(str, value))
+        raise InputError(
+            f'role: missing; expected {{"role": "user", "text": "…"}}, found the keys: {keys:.80}'
+        )
+    about = value.get("user_profile") if name == "user" else role
+    if isinstance(about, Mapping):
+        role = next((one for key in PERSON if (one := about.get(key))), role)
     if not isinstance(role, str):
         raise InputError(f"{name}: expected text, found {role!r:.80}")
     found = ROLES.get(role.strip().lower(), role.strip())

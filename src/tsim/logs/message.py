@@ -37,6 +37,10 @@ KINDS = {
     "thoughts": "thinking",
     "reasoning_recap": "thinking",
 }
+# What begins the subtypes of messages that Slack writes itself: who joined, what the topic is.
+CHANNEL = ("channel_", "group_")
+# What a message has beside its content.
+BESIDE = {"tool_calls": "tool call", "images": "image", "attachments": "file", "files": "file"}
 NAMED = {"tool_result", "function_call_output", *KINDS}
 
 
@@ -93,7 +97,9 @@ def _pieces(value: Mapping[str, Any]) -> Iterator[_Piece]:
     kind = value.get("type")
     if "role" in value or not isinstance(kind, str):
         yield from _spoken(value)
-    elif kind in NAMED or not first(value, ROLE)[0]:
+    elif kind == "message" and str(value.get("subtype")).startswith(CHANNEL):
+        yield _Skipped("notice")
+    elif kind in NAMED or (not first(value, ROLE)[0] and not isinstance(value.get("text"), str)):
         yield from _part(value, TOOL)  # an item of OpenAI's Responses API
     else:
         yield from _spoken(value)
@@ -102,21 +108,42 @@ def _pieces(value: Mapping[str, Any]) -> Iterator[_Piece]:
 def _spoken(value: Mapping[str, Any]) -> Iterator[_Piece]:
     role = role_of(value)
     name, content = first(value, TEXT)
-    if isinstance(value.get("text"), str) and not value["text"].strip():
-        content = value.get("content") or content
-    yield from _content(name or "text", content, role)
+    match value:
+        case {"text": [*parts]}:
+            yield from _runs(parts, role)
+        # An export has the whole in its content, and a summary of it in text.
+        case {"text": str(), "content": [_, *_] as parts}:
+            yield from _content("content", parts, role)
+        case {"text": str(text), "content": str(other)} if not text.strip():
+            yield _Said(role, other)
+        case _:
+            yield from _content(name or "text", content, role)
     if isinstance(refusal := value.get("refusal"), str):
         yield _Said(role, refusal)
     match value.get("audio"):
         case {"transcript": str(transcript)}:
             yield _Said(role, transcript)
-    for key, kind in (("tool_calls", "tool call"), ("images", "image")):
+    for key, kind in BESIDE.items():
         if isinstance(found := value.get(key), list):
-            yield from (_Skipped(kind) for _ in found)
+            yield from (_beside(one, kind, role) for one in found)
     if value.get("function_call"):
         yield _Skipped("tool call")
     if value.get("reasoning_content") or value.get("thinking"):
         yield _Skipped("thinking")
+
+
+def _runs(content: list[object], role: str) -> Iterator[_Piece]:
+    """Yields a text whose links and names are records of their own, as Telegram writes it."""
+    pieces = [piece for part in content for piece in _part(part, role)]
+    yield _Said(role, "".join(piece.text for piece in pieces if isinstance(piece, _Said)))
+    yield from (piece for piece in pieces if isinstance(piece, _Skipped))
+
+
+def _beside(found: object, kind: str, role: str) -> _Piece:
+    match found:
+        case {"extracted_content": str(text)} if text.strip():  # a file that was pasted as text
+            return _Said(role, text)
+    return _Skipped(kind)
 
 
 def _content(name: str, content: object, role: str) -> Iterator[_Piece]:
@@ -143,10 +170,14 @@ def _part(part: object, role: str) -> Iterator[_Piece]:
     match part:
         case str():
             yield _Said(role, part)
-        case {"type": "tool_result", "content": content} | {
-            "type": "function_call_output",
-            "output": content,
-        }:
+        case (
+            {"type": "tool_result", "content": content}
+            | {
+                "type": "function_call_output",
+                "output": content,
+            }
+            | {"functionResponse": {"response": content}}
+        ):  # Gemini's API
             yield from _content("the result of a tool", content, TOOL)
         case {"type": "refusal", "refusal": str(text)}:
             yield _Said(role, text)
@@ -159,13 +190,23 @@ def _part(part: object, role: str) -> Iterator[_Piece]:
         case {"type": str(kind)}:
             yield _Skipped(kind[:40])
         case _:
-            yield _Skipped("unknown part")
+            yield _Skipped(_kind(part))
+
+
+def _kind(part: object) -> str:
+    """Returns what a part is that has no type, as in Gemini's API."""
+    match part:
+        case {"functionCall": _}:
+            return "tool call"
+        case {"inlineData": {"mimeType": str(kind)}} | {"fileData": {"mimeType": str(kind)}}:
+            return KINDS.get(kind.partition("/")[0], "file")
+    return "unknown part"
 
 
 def _time(value: Mapping[str, Any], skipped: Counter[str]) -> float | None:
     """Returns the time of a message; one that cannot be read is refused only if it is our field."""
     name, found = first(value, TIME)
-    if not name:
+    if not name or (isinstance(found, str) and not found.strip()):
         return None
     try:
         return seconds_of(found)

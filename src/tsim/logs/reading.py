@@ -6,6 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from tsim.errors import InputError
 from tsim.logs.detect import Format, detect
@@ -13,6 +14,7 @@ from tsim.logs.jsonfile import read_document, read_lines
 from tsim.logs.message import read_message
 from tsim.logs.plain import read_dialogue, read_paragraphs
 from tsim.logs.records import Entry
+from tsim.logs.repeats import Conversations
 from tsim.logs.table import read_table
 from tsim.logs.whatsapp import read_chat
 from tsim.types import NewTurn
@@ -79,22 +81,28 @@ def read_log(data: bytes, *, format: Format | None = None, ids: bool = True) -> 
     skipped: Counter[str] = Counter()
     problems: list[Problem] = []
     first: dict[str, tuple[str, NewTurn]] = {}
-    for where, value in _entries(data, kind):
-        try:
-            if isinstance(value, InputError):
-                raise value
-            message = read_message(value)
-            some = message.turns if ids else [replace(turn, id=None) for turn in message.turns]
-            _require_own_ids(first, where, some)
-        except (InputError, RecursionError) as error:
-            problems.append(Problem(where=where, message=_printable(str(error))))
-        else:
-            turns += some
-            skipped.update(message.skipped)
+    said_before = Conversations()
+    for _, entries in groupby(_entries(data, kind), key=lambda entry: entry[0].partition(",")[0]):
+        record: list[NewTurn] = []
+        for where, value in entries:
+            try:
+                if isinstance(value, InputError):
+                    raise value
+                message = read_message(value)
+                some = message.turns if ids else [replace(turn, id=None) for turn in message.turns]
+                _require_own_ids(first, where, some)
+            except (InputError, RecursionError) as error:
+                problems.append(Problem(where=where, message=_printable(str(error))))
+            else:
+                record += some
+                skipped.update(message.skipped)
+        new = said_before.continued(record)
+        turns += new
+        skipped["repeated message"] += len(record) - len(new)
     return Log(
         format=kind,
         turns=tuple(turns),
-        skipped={_printable(name): skipped[name] for name in sorted(skipped)},
+        skipped={_printable(name): skipped[name] for name in sorted(skipped) if skipped[name]},
         problems=tuple(problems),
     )
 

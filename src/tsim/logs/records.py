@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tsim.errors import InputError
-from tsim.logs import chatgpt
-from tsim.logs.fields import ID, ROLE, TEXT, TIME, first
+from tsim.logs import chatgpt, langchain
+from tsim.logs.fields import ID, PROMPT, REPLY, ROLE, TEXT, TIME, first
+from tsim.logs.streams import joined
 
 # A message with the place it was found at, or why there is none.
 Entry: TypeAlias = tuple[str, Mapping[str, Any] | InputError]
@@ -19,12 +20,16 @@ Entry: TypeAlias = tuple[str, Mapping[str, Any] | InputError]
 LISTS = ("messages", "conversations", "conversation", "chat_messages", "contents")
 # Keys that hold another record: logs of requests and responses, batch files, transcripts.
 INNER = ("request", "response", "body", "message")
+# What other programs call lists of messages and what they put them into.
+OTHERS = ("turns", "items", "history", "chat_history", "dialogue", "sessions", "data")
+# Keys of instructions: Anthropic, OpenAI's Responses API, Gemini's API.
+INSTRUCTIONS = ("system", "instructions", "systemInstruction", "system_instruction")
 
 
 def messages(record: object, where: str) -> Iterator[Entry]:
     """Yields the messages of a record, each with the place it was found at."""
     if isinstance(record, list):
-        for number, one in enumerate(record, 1):
+        for number, one in joined(enumerate(record, 1)):
             yield from messages(one, f"{where}, message {number}" if where else f"item {number}")
     elif not isinstance(record, dict):
         yield (
@@ -36,6 +41,8 @@ def messages(record: object, where: str) -> Iterator[Entry]:
     elif isinstance(record.get("mapping"), dict):
         for number, message in enumerate(chatgpt.messages(record), 1):
             yield f"{where}, message {number}", message
+    elif (said := langchain.message(record)) is not None:
+        yield where, said
     elif "role" in record or (first(record, ROLE)[0] and isinstance(first(record, TEXT)[1], str)):
         yield where, record
     else:
@@ -54,14 +61,19 @@ def _body(record: dict[str, Any], where: str) -> Iterator[Entry]:
 def _inside(record: dict[str, Any]) -> Iterator[object]:
     """Yields the records that a record consists of; none if it is a message."""
     body = {} if "type" in record else record  # items of the Responses API have these keys too
-    for key in ("system", "instructions"):
-        if isinstance(body.get(key), str | list):
-            yield {"role": "system", "content": body[key]}
-    yield from _spoken("user", body.get("input"))
+    for key in INSTRUCTIONS:
+        match body.get(key):
+            case str(text) | list(text) | {"parts": list(text)}:
+                yield {"role": "system", "content": text}
+    for key in (*PROMPT, "input"):
+        yield from _spoken("user", body.get(key), record)
     yield from (record[key] for key in LISTS if isinstance(record.get(key), list))
-    if isinstance(record.get("choices"), list):
-        yield from _choices(record)
-    yield from _spoken("assistant", body.get("output"), record)
+    yield from (body[key] for key in OTHERS if isinstance(body.get(key), list | dict))
+    for key in ("choices", "candidates"):
+        if isinstance(record.get(key), list):
+            yield from _choices(record, record[key])
+    for key in (*REPLY, "output"):
+        yield from _spoken("assistant", body.get(key), record)
     for key in INNER:
         if isinstance(record.get(key), dict):
             yield _inheriting(record, record[key])
@@ -77,11 +89,13 @@ def _spoken(
         yield [_timed(outer, one) if isinstance(one, dict) else one for one in value]
 
 
-def _choices(record: dict[str, Any]) -> Iterator[object]:
-    for number, choice in enumerate(record["choices"]):
+def _choices(record: dict[str, Any], choices: list[object]) -> Iterator[object]:
+    for number, choice in enumerate(choices):
         match choice:
-            case {"message": dict(message)} if not number:
+            case {"message": dict(message)} | {"content": dict(message)} if not number:
                 yield _inheriting(record, message)
+            case {"text": str(text)} if not number:
+                yield _inheriting(record, {"role": "assistant", "content": text})
             case _:  # another answer to the same question
                 yield {"role": "assistant", "content": [{"type": "alternative"}]}
 

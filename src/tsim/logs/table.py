@@ -5,22 +5,24 @@ import io
 from collections.abc import Iterator
 
 from tsim.errors import InputError
-from tsim.logs.fields import ROLE, TEXT
-from tsim.logs.records import Entry
+from tsim.logs.fields import PROMPT, REPLY, ROLE, TEXT
+from tsim.logs.records import Entry, messages
 
 
 def separator(text: str) -> str | None:
-    """Returns what separates the columns, if the first line names columns of roles and texts."""
+    """Returns what separates the columns, if the first line names those of a conversation."""
     header = text.lstrip().splitlines()[:1]
     for mark in (",", ";", "\t"):
         names = _names(next(csv.reader(header, delimiter=mark), []))
-        if {*names} & {*ROLE} and {*names} & {*TEXT}:
+        if _has(names, ROLE, TEXT) or _has(names, PROMPT, REPLY):
             return mark
     return None
 
 
 def read_table(text: str) -> Iterator[Entry]:
-    """Yields one message for each row; empty cells count as absent, unless they are texts.
+    """Yields one message for each row, or two where rows have what was asked and answered.
+
+    Empty cells count as absent, unless they are texts.
 
     Raises:
         InputError: The first line does not name a column of roles and one of texts.
@@ -29,7 +31,8 @@ def read_table(text: str) -> Iterator[Entry]:
     if mark is None:
         raise InputError(
             f"the first line of a table must name its columns, among them one of {', '.join(ROLE)} "
-            f"and one of {', '.join(TEXT)}; found {text.lstrip()!r:.80}"
+            f"and one of {', '.join(TEXT)}; or one of {', '.join(PROMPT)} and one of "
+            f"{', '.join(REPLY)}; found {text.lstrip()!r:.80}"
         )
     rows = csv.reader(io.StringIO(text.lstrip(), newline=""), delimiter=mark)
     names = _names(next(rows))
@@ -44,7 +47,15 @@ def read_table(text: str) -> Iterator[Entry]:
         if any(cell.strip() for cell in row):
             cells = dict(zip(names, row, strict=False))
             kept = {key: cell for key, cell in cells.items() if cell or key in TEXT}
-            yield f"line {rows.line_num}", kept
+            where = f"line {rows.line_num}"
+            if _has(names, ROLE, TEXT):
+                yield where, kept
+            else:
+                yield from messages(kept, where)
+
+
+def _has(names: list[str], *columns: tuple[str, ...]) -> bool:
+    return not any({*names}.isdisjoint(some) for some in columns)
 
 
 def _names(cells: list[str]) -> list[str]:

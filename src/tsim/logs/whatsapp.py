@@ -15,10 +15,14 @@ SPOKEN = re.compile(r"([^:]{1,60}):\s(.*)", re.S)
 MEDIA = re.compile(
     r"<?(?:\w+[ ]){1,2}(?:omitted|weggelassen|ausgeschlossen|absente?s?|omitid[oa]s?|omess[oi])>?"
     r"|<?(?:Medien|médias|multimedia)[ ](?:ausgeschlossen|omis|omitido)>?"
+    r"|.{1,120}[ ]\((?:file[ ]attached|Datei[ ]angehängt|fichier[ ]joint|archivo[ ]adjunto)\)"
+    r"|<(?:attached|Anhang|pièce[ ]jointe|adjunto):.{1,120}>"
     r"|(?:This[ ]message[ ]was[ ]deleted|You[ ]deleted[ ]this[ ]message"
     r"|Diese[ ]Nachricht[ ]wurde[ ]gelöscht)\.?",
     re.IGNORECASE,
 )
+# What exports of iPhones put before a text that nobody typed.
+NOTICE = "\u200e"
 # Marks of the direction of writing, which exports put around names and numbers.
 DIRECTION = dict.fromkeys([0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0xFEFF])
 
@@ -35,8 +39,11 @@ def read_chat(text: str) -> Iterator[Entry]:
     times are left out. Times are taken as UTC.
     """
     found: list[tuple[int, re.Match[str], list[str]]] = []
-    for number, line in enumerate(text.translate(DIRECTION).split("\n"), 1):
+    typed = {}
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.translate(DIRECTION)
         match = LINE.match(line)
+        typed[number] = not raw.partition(": ")[2].startswith(NOTICE)
         if match:
             found.append((number, match, [match[9]]))
         elif found:
@@ -50,7 +57,8 @@ def read_chat(text: str) -> Iterator[Entry]:
         if spoken:
             role, said = spoken[1].strip(" ~"), spoken[2]
             media = MEDIA.fullmatch(said.strip())
-            message = {"role": role, "content": [{"type": "media"}] if media else said}
+            kind = "media" if media else None if typed[number] else "notice"
+            message = {"role": role, "content": [{"type": kind}] if kind else said}
             message["time"] = _time(match, day_first) or "day and month cannot be told apart"
         yield f"line {number}", message
 

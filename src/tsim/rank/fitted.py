@@ -19,7 +19,7 @@ be a coincidence, and if much, it shows where to look.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -27,7 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 Column: TypeAlias = npt.NDArray[np.float64]
+# What features are computed from, by name: one value per candidate. One that is missing is 0.
+Columns: TypeAlias = Mapping[str, npt.NDArray[np.floating]]
 
+# A feature is the value of a column, or its product with a number about the question.
+TIMES = " × "
 RUN_FEATURES = (
     "run",
     "run × covered",
@@ -41,6 +45,8 @@ RUN_FEATURES = (
     "length",
     "new topic before",
     "new topic after",
+    "tells",
+    "excess length",
 )
 TURN_FEATURES = (
     "cosine",
@@ -85,6 +91,8 @@ PRESENCE_FEATURES = (
     "turn peak",
 )
 HIT_FEATURES = ("mass",)
+# The column that all candidates have.
+COUNTED = "cosine"
 # Probabilities are kept away from 0 and 1, whose log odds are infinite.
 LEAST = 1e-4
 
@@ -136,117 +144,6 @@ class Asking:
     turn_peak: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Runs:
-    """What the features of runs are computed from, one value per run.
-
-    Attributes:
-        cosine: The cosine of its text.
-        words: The share of the question's word weight that it contains.
-        score: The highest combined score of its turns, relative to the best of the thread.
-        length: The logarithm of its number of words.
-        opens: Confidence of a new topic before it.
-        closes: Confidence of a new topic after it.
-    """
-
-    cosine: Column
-    words: Column
-    score: Column
-    length: Column
-    opens: Column
-    closes: Column
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Turns:
-    """What the features of turns are computed from, one value per turn.
-
-    Attributes:
-        cosine: Its cosine.
-        run_cosine: The highest cosine among the turn and the runs that contain it.
-        words: The share of the question's word weight that it contains.
-        own: Cosine and words combined, relative to the best of the thread.
-        inherited: The value by combined score and inheritance, relative to the best of the thread.
-        interleaved: 1 in an interleaved stretch, where turns inherit along their conversation and
-            runs are not candidates.
-        resumes: Its value as a place where the best turn's topic resumes.
-        tells: The logarithm of the share of its speaker's turns that are in the first person.
-        first_person: The logarithm of one plus its number of first-person words.
-        named: How sure it is that the question names its speaker, from 0 to 1.
-        asks: 1 if it ends with a question mark.
-        length: The logarithm of its number of words, if it is not long.
-        excess: The logarithm of its length relative to the shortest long turn; 0 if it is shorter.
-    """
-
-    cosine: Column
-    run_cosine: Column
-    words: Column
-    own: Column
-    inherited: Column
-    interleaved: Column
-    resumes: Column
-    tells: Column
-    first_person: Column
-    named: Column
-    asks: Column
-    length: Column
-    excess: Column
-
-
-def run_features(asking: Asking, runs: Runs) -> list[Column]:
-    """Returns the features of all runs, one column each, in the order of `RUN_FEATURES`."""
-    g, ones = asking.covered, np.ones(len(runs.cosine))
-    return [
-        ones,
-        ones * g,
-        ones * asking.length,
-        runs.cosine,
-        runs.cosine * g,
-        runs.cosine * asking.length,
-        runs.words,
-        runs.words * g,
-        runs.score,
-        runs.length,
-        runs.opens,
-        runs.closes,
-    ]
-
-
-def turn_features(asking: Asking, turns: Turns) -> list[Column]:
-    """Returns the features of all turns, one column each, in the order of `TURN_FEATURES`."""
-    g, cosine, words, inherited = asking.covered, turns.cosine, turns.words, turns.inherited
-    before = np.append(cosine[:1], cosine[:-1])
-    beside = np.maximum(np.append(0.0, words[:-1]), np.append(words[1:], 0.0))
-    lane = inherited * turns.interleaved
-    return [
-        cosine,
-        cosine * g,
-        before,
-        before * g,
-        turns.run_cosine - cosine,
-        words,
-        words * g,
-        words * asking.rarity,
-        beside * g,
-        turns.own,
-        inherited,
-        inherited**2,
-        inherited * g,
-        lane,
-        lane**2,
-        lane * g,
-        words * turns.interleaved,
-        turns.resumes,
-        turns.tells,
-        turns.tells * g,
-        turns.first_person,
-        turns.named,
-        turns.asks,
-        turns.length,
-        turns.excess,
-    ]
-
-
 def presence_features(
     asking: Asking, highest: float, best_run: float, best_turn: float
 ) -> list[float]:
@@ -287,12 +184,47 @@ def relevance(settings: FittedSettings, presence: float, mass: float) -> float:
     return presence * probability(settings.relevance, [log_odds(mass)])
 
 
-def logits(weights: Sequence[float], columns: Sequence[Column]) -> Column:
-    """Returns the weighted sum of features."""
-    out = np.zeros(len(columns[0]))
-    for weight, column in zip(weights, columns, strict=True):
-        out += weight * column
+def logits(
+    names: Sequence[str], weights: Sequence[float], asking: Asking, columns: Columns
+) -> Column:
+    """Returns the weighted sum of the features of every candidate.
+
+    The weights of all features of a column are added up first, so that each column is read once.
+    """
+    total: dict[str, float] = {}
+    for weight, (column, factor) in zip(weights, _parts(names, asking), strict=True):
+        total[column] = total.get(column, 0.0) + weight * factor
+    out = np.zeros(len(columns[COUNTED]))
+    for column, weight in total.items():
+        if column in columns and weight:
+            out += weight * columns[column]
     return out
+
+
+def features(
+    names: Sequence[str], asking: Asking, columns: Columns, rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Returns the features of some candidates, one row each."""
+    return np.array(
+        [
+            factor * columns[column][rows] if column in columns else np.zeros(len(rows))
+            for column, factor in _parts(names, asking)
+        ],
+        dtype=np.float64,
+    ).T
+
+
+def _parts(names: Sequence[str], asking: Asking) -> Iterator[tuple[str, float]]:
+    """Yields the column of each feature, and the number that it is multiplied by."""
+    factors = {
+        "": 1.0,
+        "covered": asking.covered,
+        "rarity": asking.rarity,
+        "question length": asking.length,
+    }
+    for name in names:
+        column, _, factor = name.partition(TIMES)
+        yield column, factors[factor]
 
 
 def softmax(values: Column) -> Column:

@@ -18,6 +18,7 @@ UNITS = {
     "hour": timedelta(hours=1),
     "day": DAY,
     "week": WEEK,
+    "fortnight": 2 * WEEK,
     "month": timedelta(days=30.44),
     "year": timedelta(days=365.25),
 }
@@ -38,6 +39,8 @@ NUMBERS = {
 VAGUE = {"couple": 2.0, "few": 3.0, "some": 3.0, "several": 4.0}
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 WEEKDAYS = "mon tue wed thu fri sat sun".split()
+# Years between two leap years, where a century's year is none.
+LONGEST_WAIT = 8
 # The first month of each season, in the north.
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASON_MONTHS = 3
@@ -109,6 +112,33 @@ def days_ago(count: int) -> Callable[[re.Match[str], datetime], Period]:
     return day
 
 
+def day_of_month(match: re.Match[str], now: datetime) -> Period:
+    """Returns the last day with a number that has begun."""
+    first = _midnight(now).replace(day=1)
+    for back in range(3):  # two adjacent months without a 31st do not exist
+        try:
+            begin = _months_on(first, -back).replace(day=int(match["day"]))
+        except ValueError:
+            continue
+        if begin <= now:
+            return begin, begin + DAY
+    raise ValueError(f"no month has a day {match['day']}")
+
+
+def before_last(match: re.Match[str], now: datetime) -> Period:
+    """Returns the week, weekend, month or year before the last one."""
+    begin, _ = named(match, now)  # the group `which` is empty: the last one
+    return named(match, begin)
+
+
+def season_of(match: re.Match[str], now: datetime) -> Period:
+    """Returns the season of a year; a winter is named after the year in which it begins."""
+    first = _midnight(now).replace(
+        year=int(match["year"]), month=SEASONS[match["season"].lower()], day=1
+    )
+    return first, _months_on(first, SEASON_MONTHS)
+
+
 def weekday(match: re.Match[str], now: datetime) -> Period:
     """Returns the last such day before today; "this Friday" is the one of this week."""
     number = WEEKDAYS.index(match["weekday"][:3].lower())
@@ -159,8 +189,14 @@ def _last_begun(year: str | None, month: int, day: int, now: datetime) -> dateti
     today = _midnight(now)
     if year:
         return today.replace(year=int(year), month=month, day=day)
-    begin = today.replace(month=month, day=day)
-    return begin if begin <= now else begin.replace(year=begin.year - 1)
+    for back in range(LONGEST_WAIT + 1):
+        try:
+            begin = today.replace(year=today.year - back, month=month, day=day)
+        except ValueError:  # no such day in this year
+            continue
+        if begin <= now:
+            return begin
+    raise ValueError(f"there is no day {day} in month {month}")
 
 
 def _months_on(begin: datetime, count: int) -> datetime:

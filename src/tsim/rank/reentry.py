@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsim.index import Postings, distinct
+from tsim.index import Postings
 from tsim.rank.spans import Values
 from tsim.vectors import Vector
 
@@ -74,7 +74,7 @@ def episode_extent(settings: ReentrySettings, confidences: Values, anchor: int) 
 
 def clues(
     settings: ReentrySettings,
-    episode: Iterable[tuple[str, float]],
+    episode: Iterable[tuple[Iterable[str], float]],
     postings: Postings,
     asked: Set[str],
 ) -> dict[str, float]:
@@ -84,16 +84,13 @@ def clues(
 
     Args:
         settings: Constants.
-        episode: The texts of its turns, each with short(t).
+        episode: The terms of its turns, each with short(t).
         postings: The words of the thread.
         asked: The terms of the question.
     """
-    alike: dict[float, list[str]] = {}
-    for text, short in episode:
-        alike.setdefault(short, []).append(text)
     parts: dict[str, float] = {}
-    for short in sorted(alike):  # ascending, so that shorter turns overwrite longer ones
-        parts.update(dict.fromkeys(distinct("\n".join(alike[short])), short))
+    for terms, short in sorted(episode, key=lambda turn: turn[1]):
+        parts.update(dict.fromkeys(terms, short))  # shorter turns overwrite longer ones
     rare: dict[str, float] = {}
     nats = {0: 0.0, 1: 0.0}  # by document frequency; a word of one turn does not occur elsewhere
     for term in parts.keys() - asked:

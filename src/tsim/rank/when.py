@@ -79,7 +79,7 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?(?![\d%:.])"
 _VAGUE = r"(?:a\s+)?(?:couple(?:\s+of)?|few|several|some)"
 _COUNT = (
     rf"(?P<count>\d{{1,3}}|half\s+an?|{'|'.join(periods.NUMBERS)}|{_VAGUE})\s+"
-    r"(?P<unit>minute|hour|day|week|month|year)s?"
+    r"(?P<unit>minute|hour|day|week|fortnight|month|year)s?"
 )
 _HOLIDAY = r"(?P<holiday>valentine['’]?s|halloween|christmas(?:\s+eve)?|new\s+year['’]s)\b"
 _WHICH = r"(?P<which>last|this|previous|past)"
@@ -99,7 +99,10 @@ CLEAR: tuple[tuple[str, Read], ...] = (
     (rf"{_MONTH},?\s+(?:of\s+)?{_YEAR}", periods.month_of),
     (rf"{_COUNT}\s+(?:ago|back)\b", periods.ago),
     (rf"(?:past|last|previous)\s+{_COUNT}\b", periods.trailing),
-    (r"past\s+(?P<count>)(?P<unit>week|month|year)\b", periods.trailing),
+    (r"past\s+(?P<count>)(?P<unit>minute|hour|day|week|fortnight|month|year)\b", periods.trailing),
+    (r"last\s+(?P<count>)(?P<unit>minute|hour|day|fortnight)\b", periods.trailing),
+    (r"(?P<span>weekend|week|month|year)\s+before\s+last\b(?P<which>)", periods.before_last),
+    (rf"(?P<season>spring|summer|autumn|fall|winter)\s+(?:of\s+)?{_YEAR}", periods.season_of),
     (r"day\s+before\s+yesterday\b", periods.days_ago(2)),
     (r"(?:yesterday|last\s+night)\b", periods.days_ago(1)),
     (r"(?:today|tonight|this\s+(?:morning|evening))\b", periods.days_ago(0)),
@@ -110,6 +113,7 @@ UNCLEAR: tuple[tuple[str, Read], ...] = (
     (rf"{_MONTH}(?P<year>)", periods.month_of),
     (_YEAR, periods.year_of),
     (_WEEKDAY, periods.weekday),
+    (r"(?<=the\s)(?P<day>[0-3]?\d)(?:st|nd|rd|th)\b(?!\s+(?:of\b|[a-z]))", periods.day_of_month),
 )
 PATTERNS: tuple[tuple[re.Pattern[str], Read, bool], ...] = tuple(
     (re.compile(rf"\b{lead}{period}", re.IGNORECASE), read, clear)

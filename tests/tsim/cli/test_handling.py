@@ -6,6 +6,7 @@ import pty
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,9 @@ def test_one_turn_is_added_in_one_line(inside):
     ]
     for wrong, message in (
         (("add", "chat.jsonl", "--text", "x"), "--text cannot be combined with chat.jsonl"),
-        (("add", "--role", "user"), "--role is the speaker of --text"),
+        (("add", "--role", "user"), "--role and --at are about --text"),
+        (("add", "--at", "now"), "--role and --at are about --text"),
+        (("add", "--text", "x", "--at", "soon"), "at='soon' is not a time"),
         (("add", "--text", " "), "a user turn is empty"),
         (("add", "--text", "x", "--role", ""), "role '' is invalid"),
     ):
@@ -53,6 +56,32 @@ def test_one_turn_is_added_in_one_line(inside):
         assert ran.returncode == 1
         assert message in " ".join(ran.stderr.split())
     assert len(ids(inside, "default")) == 2
+
+
+def test_a_turn_that_is_added_in_one_line_may_have_a_time(inside):
+    begun = time.time()
+    for at in ("2026-05-01T14:00+02:00", "1777636800", "now", "7d"):
+        assert inside("add", "--text", "one gpu", "--at", at).returncode == 0
+    one, two, now, week = (turn["at"] for turn in json.loads(inside("turns", "--json").stdout))
+    assert one == two == 1777636800
+    assert begun <= now <= time.time()
+    assert begun - 7 * 86_400 <= week < now
+
+
+def test_what_the_shell_is_told_fits_the_shell(filled, tmp_path):
+    """Options are called as the shell calls them, and a memory is not made for nothing."""
+    nothing = filled("forget", "--thread", "alice")
+    assert nothing.returncode == 1
+    assert "pass --turn, --episode" in " ".join(nothing.stderr.split())
+    searched = filled("forget", "--thread", "alice", "--query", "the budget rule")
+    assert searched.returncode == 1
+    assert "pass those that should go with --turn" in " ".join(searched.stderr.split())
+    assert len(ids(filled)) == 24
+    assert filled("import", "absent.jsonl", "--memory", "new.db").returncode == 1
+    assert not (tmp_path / "new.db").exists()
+    (tmp_path / "notes.txt").write_text("I live in Lyon.\n\nMy dog is Rex.\n")
+    assert "each paragraph is a turn of the user" in filled("add", "notes.txt").stdout
+    assert "paragraph" not in filled("add", "--text", "I live in Lyon.").stdout
 
 
 def test_threads_and_turns_are_listed_without_a_model(filled, tmp_path):
@@ -155,7 +184,7 @@ def test_on_a_terminal_one_is_asked(filled, tiny, tmp_path, answer, left):
     os.close(ours)
     os.close(theirs)
     assert b"1 model: the budget rule 1" in ran.stdout
-    assert b"Forget these 2 turns of alice?" in ran.stderr
+    assert b"Forget 2 turns of alice?" in ran.stderr
     assert ran.returncode == (0 if left == 22 else 1)
     assert len(ids(filled)) == left
 

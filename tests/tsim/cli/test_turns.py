@@ -104,7 +104,7 @@ def test_a_bad_line_is_named_and_stops_nothing_unless_told_to(tsim, tmp_path, li
     ran = tsim("add", stdin=log)
     assert ran.returncode == 3
     assert f"stdin, {message}" in ran.stderr
-    assert ran.stdout.startswith("added 1 turns in 1 episodes")
+    assert ran.stdout.startswith("added 1 turn in 1 episode")
     again = tsim("add", "--json", stdin=log)
     said = json.loads(again.stdout)
     assert again.returncode == 3

@@ -401,11 +401,15 @@ def test_any_bytes_are_read_or_refused(data):
     assert all(turn.text.strip() for turn in log.turns)
 
 
-ODD = st.sampled_from(["\ud800", "image", "text", "user", "2026-05-01"])
+ODD = st.sampled_from(
+    "\ud800 image text user 2026-05-01 chat.completion.chunk message_start content_block_start "
+    "content_block_delta response.completed human message".split()
+)
 LEAVES = st.none() | st.booleans() | st.floats() | st.text(max_size=5) | ODD
 KEYS = st.sampled_from(
     "role content text type messages choices message input output mapping parts id at meta from "
-    "value conversations tool_calls system time audio author".split()
+    "value conversations tool_calls system time audio author object delta index data kwargs lc "
+    "content_block user user_profile prompt completion candidates attachments subtype".split()
 )
 ANY = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner), max_leaves=12

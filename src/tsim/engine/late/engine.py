@@ -188,16 +188,9 @@ class LateEngine(Numbered):
     def observe(self, query: Query, host: Host) -> tuple[Asked, Observed]:
         """Scores every turn for a question and computes the features; some must be eligible."""
         settings, span = self.settings, self.settings.span
-
-        def texts_at(places: Sequence[int]) -> list[str]:
-            ids = [self._turn_ids[place] for place in places]
-            texts = {turn.id: turn.text for turn in host.turns([*dict.fromkeys(ids)])}
-            parts = [self.index.passages[place] for place in places]
-            return [texts[turn][start:end] for turn, (start, end) in zip(ids, parts, strict=True)]
-
         self._bring_up_to_date(host)
         asked = ask(span, self.index, query, host.embed_query)
-        asked = resume(settings.reentry, span, self.index, asked, texts_at)
+        asked = resume(settings.reentry, span, self.index, asked)
         return asked, observe(span, self.index, asked)
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:

@@ -12,7 +12,7 @@ from tsim.engine.late.scoring import TIME_WEIGHT, Scores, masses
 from tsim.engine.protocol import Found
 from tsim.index import Postings
 from tsim.rank import BESIDE, Values
-from tsim.rank.fitted import RUN_FEATURES, TURN_FEATURES, relevance
+from tsim.rank.fitted import RUN_FEATURES, TURN_FEATURES, features, relevance
 from tsim.types import Evidence, SpanWhy, Term
 
 # Words with their weights, heaviest first.
@@ -97,8 +97,10 @@ def _terms(scores: Scores, top: int) -> Weighted:
     else:
         row = int(observed.whole[:run].sum())
         names, weights, columns = RUN_FEATURES, settings.run, observed.runs
-    added = zip(names, weights, columns, strict=True)
-    points = [(name, weight * float(column[row])) for name, weight, column in added]
+    values = features(names, observed.asking, columns, np.array([row]))[0].tolist()
+    points = [
+        (name, weight * value) for name, weight, value in zip(names, weights, values, strict=True)
+    ]
     if observed.timely[top]:
         points.append(("time", TIME_WEIGHT * float(observed.timely[top])))
     return tuple(sorted(points, key=lambda one: (-abs(one[1]), one[0])))

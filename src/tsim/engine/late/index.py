@@ -19,6 +19,7 @@ from tsim.engine.late.passages import Passages
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
 from tsim.rank import Paths, SpanSettings, Values, paths
+from tsim.rank.fitted import Columns
 from tsim.segment import (
     AFTER,
     BEFORE,
@@ -41,6 +42,8 @@ from tsim.vectors import Vector, Vectors, unit
 from tsim.words import count
 
 STEP = 1024
+# Length, relative to the shortest long turn, from which a turn is no longer penalised for more.
+MOST_EXCESS = 10.0
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
 RECENT = 1024
 
@@ -58,6 +61,9 @@ class RunTable:
         owners: For every place of every run, the run.
         places: The same, the place.
         open_vectors: The vectors of the open ones: means of their turns' vectors.
+        tells: The share of its words by speakers in the first person: the mean of their logarithms.
+        excess: The logarithm of the length of the long turn that it is a part of, relative to the
+            shortest long turn; 0 if it consists of whole turns.
     """
 
     begins: npt.NDArray[np.int64]
@@ -68,6 +74,8 @@ class RunTable:
     owners: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]
     open_vectors: Vectors
+    tells: Values
+    excess: Values
 
     def sums(self, values: npt.NDArray[np.integer | np.bool_]) -> npt.NDArray[np.int64]:
         """Returns the sum of the values of each run's turns, from one value per turn."""
@@ -132,6 +140,8 @@ class ThreadIndex:
         self.run_vectors = DenseIndex(dimension, vectors[:0])
         self._paths: Paths | None = None
         self._gaps: Values | None = None
+        self._long: Values | None = None
+        self._lasting: Columns | None = None
         self._settled = 0  # number of turns when boundary evidence was last updated
         self.vectors = DenseIndex(dimension, vectors)
         self.windows = WindowIndex(self.vectors, span.window_turns)
@@ -153,11 +163,6 @@ class ThreadIndex:
     def lengths(self) -> npt.NDArray[np.uint32]:
         """The number of words of each turn, its speaker included."""
         return np.frombuffer(self._lengths, dtype=np.uint32)
-
-    @property
-    def long(self) -> Values:
-        """By how much each turn exceeds the length from which turns are long; 1 if it does not."""
-        return np.maximum(1.0, self.lengths / self._span.long_turn_words)
 
     def sizes(self, measure: Measure) -> Sequence[int] | None:
         """Returns what each turn takes up in a context, or None if it must be measured."""
@@ -289,6 +294,7 @@ class ThreadIndex:
         begins, ends = every[:, 0], every[:, 1]
         sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])
         total = np.append(0, np.cumsum(self.lengths, dtype=np.int64))
+        told = np.append(0.0, np.cumsum(self.speakers.tells * self.lengths, dtype=np.float64))
         sizes = ends - begins
         owners = np.repeat(np.arange(len(every)), sizes)
         first = np.repeat(begins - np.append(0, np.cumsum(sizes)[:-1]), sizes)
@@ -302,12 +308,36 @@ class ThreadIndex:
             owners=owners,
             places=first + np.arange(len(owners)),
             open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
+            tells=(told[ends] - told[begins]) / np.maximum(total[ends] - total[begins], 1),
+            excess=np.where(self.passages.divided()[begins], np.log(self.long)[begins], 0.0),
         )
 
     @property
-    def asks(self) -> npt.NDArray[np.bool_]:
-        """Which turns end with a question mark."""
-        return np.frombuffer(self._asks, dtype=np.bool_)
+    def long(self) -> Values:
+        """By how much each turn exceeds the length from which turns are long; 1 if it does not.
+
+        A passage is as long as its whole turn: most of what surrounds it is about something else.
+        Cached until a turn is added.
+        """
+        if self._long is None or len(self._long) != len(self):
+            words, turns = self.lengths, self.passages.turns
+            if turns is not None:
+                firsts = np.flatnonzero(self.passages.starts == 0)
+                words = np.add.reduceat(words, firsts)[turns - 1]
+            self._long = np.clip(words / self._span.long_turn_words, 1.0, MOST_EXCESS)
+        return self._long
+
+    def lasting_columns(self) -> Columns:
+        """Returns what is the same for all questions; cached until a turn is added."""
+        if self._lasting is None or len(self._lasting["length"]) != len(self):
+            short = np.minimum(self.lengths, self._span.long_turn_words)
+            self._lasting = {
+                "first person": self.speakers.first_person,
+                "asks": np.frombuffer(self._asks, dtype=np.bool_).astype(np.float32),
+                "length": np.log1p(short.astype(np.float32)),
+                "excess length": np.log(self.long),
+            }
+        return self._lasting
 
     def paths(self) -> Paths:
         """Returns how values decay along the thread; cached until a turn is added."""

@@ -1,6 +1,6 @@
 """Relevance: the score of every turn for a question, and where the best turn's topic resumes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -148,7 +148,6 @@ def resume(
     span: SpanSettings,
     index: ThreadIndex,
     asked: Asked,
-    texts_at: Callable[[Sequence[int]], Sequence[str]],
 ) -> Asked:
     """Raises the relevance of turns where the topic of the best turn resumes.
 
@@ -157,7 +156,6 @@ def resume(
         span: Constants of values and lengths.
         index: The thread.
         asked: The scores of every turn for the question.
-        texts_at: Returns the texts of the turns at the given places.
     """
     if not settings.max_value:
         return asked
@@ -165,8 +163,8 @@ def resume(
     episode = _episode(settings, span.conversation_reach, index, anchor)
     short = np.minimum(1, span.long_turn_words / index.lengths.astype(np.float32))
     said = [place for place in episode if asked.eligible[place]]
-    texts = zip(texts_at(said), (float(short[place]) for place in said), strict=True)
-    found = clues(settings, texts, index.postings, asked.weights.keys())
+    terms = [(index.postings.terms(place), float(short[place])) for place in said]
+    found = clues(settings, terms, index.postings, asked.weights.keys())
     mass = index.postings.coverage(found) * short
     mass[episode] = 0
     reentry = reentry_values(settings, mass)

@@ -13,31 +13,28 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tsim.engine.late.following import follow
+from tsim.engine.late.columns import highest_inside, run_columns, turn_columns
 from tsim.engine.late.index import RunTable, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
 from tsim.engine.late.renewing import Renewal, renew, renewals
-from tsim.rank import Naming, SpanSettings, Values, spread
+from tsim.rank import SpanSettings, Values, spread
 from tsim.rank.fitted import (
+    RUN_FEATURES,
+    TURN_FEATURES,
     Asking,
     Column,
+    Columns,
     FittedSettings,
-    Runs,
-    Turns,
     logits,
     presence_features,
     probability,
-    run_features,
     softmax,
-    turn_features,
 )
+from tsim.vectors import Vector
 from tsim.words import extent
 
 # Words that a turn costs in a context besides its own line: a heading, if it is alone.
 OVERHEAD = 1.0
-# Length, relative to the shortest long turn, from which a turn is no longer penalised for more:
-# about the longest turns that the weights were fitted on.
-MOST_EXCESS = 5.0
 # Share of a single turn's value that the turns beside it inherit, if their speakers always talk
 # about themselves; less if they rarely do. Chosen on s1 as the most that costs hardly anything
 # there, where the evidence is never beside a turn that says the same.
@@ -61,8 +58,8 @@ class Observed:
             candidates.
         timely: How well the time of each turn suits the question, from 0 to 1.
         renewed: The turns that say nearly the same as earlier ones, and these.
-        runs: The features of these runs.
-        turns: The features of all turns.
+        runs: What the features of these runs are computed from.
+        turns: The same, of all turns.
     """
 
     asking: Asking
@@ -73,8 +70,8 @@ class Observed:
     whole: npt.NDArray[np.bool_]
     timely: Column
     renewed: list[Renewal]
-    runs: list[Column]
-    turns: list[Column]
+    runs: Columns
+    turns: Columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,14 +102,13 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     """Computes the features of a question in a thread; at least one turn must be eligible."""
     table, eligible = index.run_table(), asked.eligible
     held = table.sums(eligible)
-    similar = asked.similar.astype(np.float64)
+    similar = asked.similar
     cosines = np.concatenate(
         [
             index.run_vectors.scores(asked.vector),
             np.vecdot(table.open_vectors, asked.vector),
         ]
-    ).astype(np.float64)
-    words = index.postings.run_coverage(asked.weights, table.begins, table.ends)
+    )
     interleaved = index.stretches.interleaved()
     whole = (held > 0) & ~(interleaved[table.begins] | interleaved[table.ends - 1])
     highest = similar.copy()
@@ -127,8 +123,6 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         run_peak=_peak(cosines[held > 0]),
         turn_peak=_peak(similar[eligible]),
     )
-    long, resumed = index.long, asked.resumed
-    resumes = np.where(resumed.places, resumed.values, 0.0) if resumed else np.zeros(len(index))
     return Observed(
         asking=asking,
         table=table,
@@ -138,52 +132,30 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         whole=whole,
         timely=asked.timely,
         renewed=renewals(index, asked),
-        runs=run_features(
-            asking,
-            Runs(
-                cosine=cosines[whole],
-                words=words[whole].astype(np.float64),
-                score=_inside(_relative(asked.relevant), table)[whole],
-                length=np.log(table.words[whole]),
-                opens=table.opens[whole],
-                closes=table.closes[whole],
-            ),
-        ),
-        turns=turn_features(
-            asking,
-            Turns(
-                cosine=similar,
-                run_cosine=highest,
-                words=asked.words.astype(np.float64),
-                own=_relative(asked.own),
-                inherited=_relative(follow(span, index, asked) / long),
-                interleaved=interleaved.astype(np.float64),
-                resumes=resumes.astype(np.float64),
-                tells=index.speakers.tells.astype(np.float64),
-                first_person=index.speakers.first_person.astype(np.float64),
-                named=_named(index, asked.naming),
-                asks=index.asks.astype(np.float64),
-                length=np.log1p(np.minimum(index.lengths, span.long_turn_words)),
-                excess=np.log(np.minimum(long, MOST_EXCESS)),
-            ),
-        ),
+        runs={
+            name: column[whole]
+            for name, column in run_columns(index, asked, table, cosines).items()
+        },
+        turns=turn_columns(span, index, asked, highest, interleaved),
     )
 
 
 def score(settings: FittedSettings, observed: Observed) -> Scores:
     """Computes the probability of every run and turn."""
-    run_logits = logits(settings.run, observed.runs)
-    turn_logits = renew(logits(settings.turn, observed.turns), observed.renewed)
+    asking = observed.asking
+    run_logits = logits(RUN_FEATURES, settings.run, asking, observed.runs)
+    turn_logits = logits(TURN_FEATURES, settings.turn, asking, observed.turns)
+    turn_logits = renew(turn_logits, observed.renewed)
     turn_logits[~observed.eligible] = -np.inf
     table, timely = observed.table, TIME_WEIGHT * observed.timely
-    run_timely = _inside(timely, table)
+    run_timely = highest_inside(timely, table)
     chances = softmax(
         np.concatenate([run_logits + run_timely[observed.whole], turn_logits + timely])
     )
     runs = np.zeros(len(observed.whole))
     runs[observed.whole] = chances[: len(run_logits)]
     question = presence_features(
-        observed.asking,
+        asking,
         highest=float(chances.max()),
         best_run=float(run_logits.max()) if len(run_logits) else 0.0,
         best_turn=float(turn_logits.max()),
@@ -241,30 +213,7 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
 
 
-def _named(index: ThreadIndex, naming: Naming) -> Column:
-    """Returns for each turn how sure it is that the question names its speaker."""
-    if naming.speaker is None:
-        return np.zeros(len(index))
-    own: Column = (index.speakers.numbers == naming.speaker) * naming.certainty
-    return own
-
-
-def _relative(values: npt.NDArray[np.floating]) -> Column:
-    """Returns values relative to the highest; negative ones become 0."""
-    positive: Column = np.clip(values.astype(np.float64), 0, None)
-    return positive / max(float(positive.max()), TINY)
-
-
-def _peak(values: Column) -> float:
+def _peak(values: Vector) -> float:
     """Returns by how many standard deviations the highest value exceeds the mean."""
     spread = float(values.std()) if len(values) else 0.0
     return float(values.max() - values.mean()) / spread if spread > TINY else 0.0
-
-
-def _inside(values: Column, table: RunTable) -> Column:
-    """Returns the highest value inside each run."""
-    if not len(table.begins):
-        return values[:0]
-    pairs = np.stack([table.begins, table.ends], axis=1).ravel()
-    out: Column = np.maximum.reduceat(np.append(values, -np.inf), pairs)[::2]
-    return out

@@ -1,0 +1,101 @@
+"""What the features of runs and turns are computed from: one value per candidate.
+
+The names are those of `tsim.rank.fitted`. A column that is 0 everywhere is left out.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from tsim.engine.late.following import follow
+from tsim.engine.late.index import RunTable, ThreadIndex
+from tsim.engine.late.relevance import TINY, Asked
+from tsim.rank import SpanSettings
+from tsim.rank.fitted import Column, Columns
+from tsim.vectors import Vector
+
+
+def run_columns(index: ThreadIndex, asked: Asked, table: RunTable, cosines: Vector) -> Columns:
+    """Returns the columns of runs.
+
+    Args:
+        index: The thread.
+        asked: The scores of every turn for the question.
+        table: The runs.
+        cosines: The cosine of each run's text with the question.
+    """
+    return {
+        "run": np.ones(len(cosines), dtype=np.float32),
+        "cosine": cosines,
+        # The share of the question's word weight that it contains.
+        "words": index.postings.run_coverage(asked.weights, table.begins, table.ends),
+        # The highest combined score of its turns, relative to the best of the thread.
+        "best turn's score": highest_inside(relative(asked.relevant), table),
+        "length": np.log(table.words),
+        "new topic before": table.opens,
+        "new topic after": table.closes,
+        "tells": table.tells,
+        "excess length": table.excess,
+    }
+
+
+def turn_columns(
+    span: SpanSettings,
+    index: ThreadIndex,
+    asked: Asked,
+    highest: Vector,
+    interleaved: npt.NDArray[np.bool_],
+) -> Columns:
+    """Returns the columns of turns.
+
+    Args:
+        span: Constants of values and lengths.
+        index: The thread.
+        asked: The scores of every turn for the question.
+        highest: The highest cosine among each turn and the runs that contain it.
+        interleaved: Which turns are in interleaved stretches: they inherit along their
+            conversation, and runs are not candidates there.
+    """
+    similar, words = asked.similar, asked.words
+    inherited = relative(follow(span, index, asked) / index.long)
+    columns: dict[str, npt.NDArray[np.floating]] = {
+        "cosine": similar,
+        "cosine before": np.append(similar[:1], similar[:-1]),
+        "run above turn": highest - similar,
+        "words": words,
+        "words beside": np.maximum(np.append(words[1:], 0), np.append(0, words[:-1])),
+        # Cosine and words combined, relative to the best of the thread.
+        "own score": relative(asked.own),
+        # The value by combined score and inheritance, relative to the best of the thread.
+        "inherited": inherited,
+        "inherited²": inherited**2,
+        "tells": index.speakers.tells,
+        **index.lasting_columns(),
+    }
+    if interleaved.any():
+        lane = np.where(interleaved, inherited, 0.0)
+        columns |= {
+            "interleaved inherited": lane,
+            "interleaved inherited²": lane**2,
+            "interleaved words": np.where(interleaved, words, 0.0),
+        }
+    if asked.resumed is not None and asked.resumed.places.any():
+        columns["resumes"] = np.where(asked.resumed.places, asked.resumed.values, 0.0)
+    if asked.naming.speaker is not None:
+        named = index.speakers.numbers == asked.naming.speaker
+        columns["named speaker"] = named * asked.naming.certainty
+    return columns
+
+
+def relative(values: npt.NDArray[np.floating]) -> Column:
+    """Returns values relative to the highest; negative ones become 0."""
+    positive: Column = np.clip(values.astype(np.float64), 0, None)
+    return positive / max(float(positive.max()), TINY)
+
+
+def highest_inside(values: Column, table: RunTable) -> Column:
+    """Returns the highest value inside each run."""
+    if not len(table.begins):
+        return values[:0]
+    pairs = np.stack([table.begins, table.ends], axis=1).ravel()
+    out: Column = np.maximum.reduceat(np.append(values, -np.inf), pairs)[::2]
+    return out
