@@ -6,7 +6,6 @@ from tests.support.fuzzing import fuzz
 from tests.support.parsers import targets
 
 INPUTS = 150
-EXPORTS = "exports"
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +22,7 @@ def check(target):
 
 def test_only_own_errors_come_out(every):
     for target in every:
-        if target.name != EXPORTS:
-            check(target)
-
-
-@pytest.mark.xfail(reason="vectors of an export are decoded unchecked", strict=False)
-def test_only_own_errors_come_out_of_imports(every):
-    check(next(target for target in every if target.name == EXPORTS))
+        check(target)
 
 
 def test_the_same_seed_gives_the_same_inputs(every):

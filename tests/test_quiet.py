@@ -15,7 +15,7 @@ MAIN = "from {0}.cli.app import main; main()"
 MEMORY = r"memory\.db(-wal|-shm|-journal)?"
 CACHE = r"cache|cache/(graphs(/.*)?|embeddings\.db(-wal|-shm|-journal)?)"
 # A measured memory, SQLite's temporary files, and Python's trial of the directory.
-SCRATCH = r"tmp|tmp/scaleqa-tsim-\w+(/.*)?|tmp/etilqs_\w+|tmp/\w{8}"
+SCRATCH = r"tmp|tmp/scaleqa-memory-\w+\.part(/.*)?|tmp/etilqs_\w+|tmp/\w{8}"
 # Python's own, between processes.
 SEMAPHORES = r"/dev/shm/sem\.[\w-]+"
 
@@ -68,7 +68,7 @@ def test_adding_and_searching_touch_the_memory_and_the_cache(watch, sandbox, tin
         assert surplus(seen, MEMORY, CACHE) == []
     assert (sandbox.root / "memory.db").is_file()
     seen = watch(sandbox, main, "export", "out.jsonl")
-    assert surplus(seen, MEMORY, r"out\.jsonl(\.part)?") == []
+    assert surplus(seen, MEMORY, r"out\.jsonl|\.tsim-\w+\.(part|ready)") == []
     assert not seen.sockets
 
 

@@ -17,6 +17,7 @@ ID_LENGTH = 256
 META_NAMES = 32
 META_BYTES = 4096
 MAX_INTEGER = 2**63
+NAME_LENGTH = 200
 
 
 def check_turn(turn: NewTurn) -> NewTurn:
@@ -91,6 +92,19 @@ def check_id(name: object) -> str:
             f"id={name!r:.80} is invalid; expected text of 1 to {ID_LENGTH} characters"
         )
     return require_text(name)
+
+
+def check_name(name: object) -> str:
+    """Checks the name of a thread and returns it.
+
+    Raises:
+        InputError: It is not text of 1 to 200 characters.
+    """
+    if not require_text(name).strip() or len(str(name)) > NAME_LENGTH:
+        raise InputError(
+            f"a thread name must have 1 to {NAME_LENGTH} characters, found {name!r:.80}"
+        )
+    return str(name)
 
 
 def _is_number(value: object) -> bool:

@@ -14,9 +14,10 @@ from tsim.across import across
 from tsim.arguments import known, listed
 from tsim.arguments import path as checked_path
 from tsim.assemble import render
+from tsim.checking import check_name
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
-from tsim.embed.protocol import require_text
+from tsim.embed.checked import CheckedEmbedder
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
@@ -25,6 +26,7 @@ from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
 from tsim.thread import CONTEXT_BUDGET, Thread
 from tsim.types import Hit
+from tsim.uncaching import CachedVectors
 from tsim.verify import Verification, verify
 
 
@@ -64,14 +66,15 @@ class Memory:
 
         Raises:
             InputError: `tokens` cannot be used.
+            ModelError: The embedder has no identity or dimension.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
             StoreError: The store cannot be used.
         """
         self._measure = open_measure(tokens)
         self._store = store
-        self._embedder = embedder
-        self._preset = suited(preset, embedder.identity)
+        self._embedder: Embedder = CheckedEmbedder(embedder)
+        self._preset = suited(preset, self._embedder.identity)
         self._closes_store = False
         self._threads: dict[str, Thread] = {}
         self._lock = threading.Lock()
@@ -170,8 +173,7 @@ class Memory:
         Until then its `len` is 0, and reading it (`search`, `context`, `turns`, `episodes`,
         `forget`) raises `ThreadMissingError`.
         """
-        if not require_text(name).strip() or len(name) > 200:
-            raise InputError(f"a thread name must have 1 to 200 characters, found {name!r:.80}")
+        check_name(name)
         with self._lock:
             if name not in self._threads:
                 self._threads[name] = Thread(
@@ -241,8 +243,10 @@ class Memory:
 
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""
+        cached = CachedVectors(self._embedder, self._store, name)
         there = self._store.remove(name)
         if there:
+            cached.forget_removed()
             self._store.scrub()  # stays due, and is retried by verify, if others use the memory
         return there
 
@@ -273,10 +277,21 @@ class Memory:
 
         Returns:
             The number of turns.
+
+        Raises:
+            InputError: The export is damaged, incomplete or not sound, or has a thread that
+                exists; nothing was imported.
+            MismatchError: It was made with another model or preset.
         """
         from tsim import transfer
 
-        return transfer.import_(self._store, _place(source, "read"), settings=self._accepted())
+        return transfer.import_(
+            self._store,
+            _place(source, "read"),
+            settings=self._accepted(),
+            dimension=self._embedder.dimension,
+            summarises=self._preset.settings.summarises,
+        )
 
     def backup(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes a copy of the memory file, while others may use and change the memory.

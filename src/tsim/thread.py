@@ -9,6 +9,7 @@ from typing import Unpack
 
 from tsim.arguments import positive, share
 from tsim.assemble import fit, render
+from tsim.consistency import require_consistent
 from tsim.contention import FairLock, Remembering, Turns
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, Starts, embed_passages, find_passages
@@ -37,6 +38,7 @@ from tsim.types import (
     Receipts,
     Turn,
 )
+from tsim.uncaching import CachedVectors
 from tsim.vectors import Vectors
 
 # Turns that `add_many` writes in one transaction.
@@ -381,6 +383,7 @@ class Thread(StoredThread):
             until=until,
             meta=meta,
         )
+        cached = CachedVectors(self._embedder, self._store, self.name)
         embedder = Remembering(self._embedder)
         with Turns(self._store, self.name, patience=1) as way:
             while True:
@@ -398,7 +401,7 @@ class Thread(StoredThread):
                     if self._commit(changes, engine.counters, way):
                         break
                 way.lost()
-        return replace(forgotten, scrubbed=self._store.scrub())
+        return replace(forgotten, scrubbed=self._store.scrub() & cached.forget_removed())
 
     def preview_forget(  # noqa: PLR0913  # those of `forget`, and a query
         self,
@@ -551,7 +554,11 @@ class Thread(StoredThread):
         else:
             require(self._store.location, reader.settings(), self._settings)
             state = reader.load(self.name)
-            self._engine = self._preset.settings.engine(self._embedder.dimension, state)
+            settings, dimension = self._preset.settings, self._embedder.dimension
+            require_consistent(
+                self._store.location, self.name, state, dimension, summarises=settings.summarises
+            )
+            self._engine = settings.engine(dimension, state)
         self._version = version
         return self._engine
 

@@ -323,9 +323,11 @@ class Forgotten:
             them, were recomputed.
         rebuilt_clusters: Clusters whose centre and description were recomputed.
         removed_clusters: Clusters that lost their last episode.
-        scrubbed: Whether the removed bytes have been erased from the file. False if other readers
-            had the file open: searches no longer find the removed turns, but their bytes may stay
-            in the write-ahead log until the next `forget` or `verify` without other readers.
+        scrubbed: Whether the removed bytes have been erased from the file, and their vectors from
+            the embedder's cache, if it has one. False if others had one of them open: searches no
+            longer find the removed turns, but their bytes may stay in a write-ahead log until the
+            next `forget` or `verify` without other readers. Nothing is known of backups, exports
+            and the caches of other programs.
     """
 
     turns: tuple[int, ...]

@@ -9,6 +9,10 @@ Vector: TypeAlias = npt.NDArray[np.float32]
 Vectors: TypeAlias = npt.NDArray[np.float32]
 Sum: TypeAlias = npt.NDArray[np.float64]
 
+# How far from one the length of a unit vector may be; computing it in half precision takes it this
+# far.
+TOLERANCE = 1e-3
+
 
 def unit(vectors: Vectors) -> Vectors:
     """Scales each row to length one; all-zero rows stay unchanged."""
@@ -33,3 +37,16 @@ def best(scores: npt.NDArray[np.float32], count: int) -> list[int]:
         places = np.arange(len(scores))
     order = np.lexsort((places, -scores[places]))[:count]
     return [int(place) for place in places[order]]
+
+
+def vector_problem(found: Vector | Vectors) -> str | None:
+    """Describes the first vector that is not of length one; None if all are."""
+    vectors = np.atleast_2d(found)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    wrong = np.flatnonzero(~(np.abs(lengths - 1) <= TOLERANCE))
+    if not len(wrong):
+        return None
+    length = lengths[wrong[0]]
+    kind = f"of length {length:.4g}" if np.isfinite(length) else "that is not finite"
+    return f"a vector {kind}"

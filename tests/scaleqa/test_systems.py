@@ -333,3 +333,20 @@ def test_a_summary_is_the_most_central_sentences_in_their_order():
     assert short == "The rule is one gpu for new projects. The gpu rule for projects is new."
     assert summarise([], 20) == summarise(["the of and"], 20) == ""
     assert summarise(texts, 1000).count("gpu") == 3
+
+
+@pytest.mark.parametrize("name", ["tsim", "tsim_official"])
+def test_the_memory_of_a_killed_run_is_gone_after_the_next_start(
+    tools, tmp_path, monkeypatch, name
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = tmp_path / "scaleqa-memory-0123456789abcdef.part"
+    left.mkdir()
+    (left / "memory.db").write_text("all that was ever said")
+    system = open_system(name, tools)
+    other = open_system(name, tools)
+    assert not left.exists()
+    assert len([*tmp_path.iterdir()]) == 2
+    other.close()
+    system.close()
+    assert not [*tmp_path.iterdir()]

@@ -160,11 +160,11 @@ def test_forgetting_any_turn_embeds_only_what_changed(tmp_path, turn):
     with opened(tmp_path / "m.db") as (store, thread):
         thread.add_many(turns)
         before = stored(store, thread)
-        thread._embedder.embedded.clear()
+        thread._embedder.inner.embedded.clear()
         thread.forget(turn=turn)
         after = stored(store, thread)
         assert after == fresh(tmp_path / "fresh.db", thread.turns())
-        assert Counter(thread._embedder.embedded) == Counter(
+        assert Counter(thread._embedder.inner.embedded) == Counter(
             text for text, _ in (after - before).elements()
         )
 
@@ -220,7 +220,7 @@ def test_reopening_changes_no_bit_of_a_search(tmp_path):
         found = [thread.search(query, min_relevance=0) for query in queries]
     with opened(tmp_path / "m.db") as (_, thread):
         assert [thread.search(query, min_relevance=0) for query in queries] == found
-        assert thread._embedder.embedded == [], "stored runs are not embedded again"
+        assert thread._embedder.inner.embedded == [], "stored runs are not embedded again"
 
 
 def span_lines(export):
@@ -248,7 +248,7 @@ def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
     turns = talk(120, seed=8)
     with opened(tmp_path / "m.db", preset) as (store, thread):
         thread.add_many(turns)
-        assert Counter(thread._embedder.embedded) == Counter(text for _, text in turns)
+        assert Counter(thread._embedder.inner.embedded) == Counter(text for _, text in turns)
         assert store.load("a").spans == []
         hits = thread.search("w3 w7", min_relevance=0)
         index = thread._engine.index

@@ -15,7 +15,7 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate.former import former_name, upgraded
 from scaleqa.evaluate.rows import VERSION, Row
 from scaleqa.packages.check import NAME
-from tsim import private
+from tsim import private, unfinished
 
 
 class RowFile:
@@ -149,12 +149,9 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Writes a file, all or nothing, over what was there."""
-    part = path.with_name(f"{path.name}.part")
-    try:
-        private.create(part).write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    private.make_directory(path.parent)
+    with unfinished.replacing(path) as part:
+        part.file.write(content)
 
 
 def read_row(found: Any, path: Path, place: int, *, detail: bool = True) -> Row:

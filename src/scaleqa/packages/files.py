@@ -6,7 +6,6 @@ measured on, or a `DataError` that says which file is wrong and why.
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from scaleqa.errors import DataError
 from scaleqa.packages.check import check_packages
 from scaleqa.packages.package import Block, Package, Question, StreamTurn, described
+from tsim import unfinished
 
 STREAM = "stream.jsonl"
 QUERIES = "EVALUATION_QUERIES.jsonl"
@@ -57,15 +57,12 @@ def write_packages(packages: Sequence[Package], out: Path) -> None:
     check_packages(packages)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(f"{out} is not an empty directory; name a new one, or remove it first")
-    part = out.with_name(f"{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        _write_all(packages, part)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with unfinished.scratch(out.parent) as part:
+        _write_all(packages, part / "packages")
         if out.exists():
             out.rmdir()
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        (part / "packages").rename(out)
 
 
 def load_packages(path: Path) -> list[Package]:

@@ -1,8 +1,8 @@
 """TSIM as a system under test: the engine's default method."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,10 +13,11 @@ from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
 from scaleqa.systems.declaration import Budget, Kind, SystemDeclaration
 from scaleqa.systems.protocol import Accounting, Asked, Exchange, Retrieved, Tools, Unit
-from tsim import Hit, Memory, NewTurn
+from tsim import Hit, Memory, NewTurn, unfinished
 from tsim.fitted import GROUPS
 from tsim.presets import AnyPreset, LateSettings, Preset, late_for
 
+SCRATCH = "scaleqa-memory-"
 # Log odds that decide between runs and turns whatever the other features say.
 CERTAIN = 50.0
 # The parts of the late preset, each with a function that removes it.
@@ -91,9 +92,11 @@ class Tsim:
     def __init__(self, tools: Tools, preset: AnyPreset, *, k: int, budget: int) -> None:
         """Opens an empty memory."""
         self._preset = preset
-        self._directory = Path(tempfile.mkdtemp(prefix="scaleqa-tsim-"))
+        self._ending = ExitStack()
+        # What a killed run left behind quotes its thread, and is removed now.
+        scratch = unfinished.scratch(Path(tempfile.gettempdir()), SCRATCH)
         self._memory = Memory.open(
-            self._directory / "memory.db",
+            self._ending.enter_context(scratch) / "memory.db",
             model=tools.embedder,
             preset=self._preset,
             tokens="words",
@@ -152,7 +155,7 @@ class Tsim:
     def close(self) -> None:
         """Closes and deletes the memory."""
         self._memory.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._ending.close()
 
 
 def without(preset: Preset[LateSettings], parts: Sequence[str]) -> Preset[LateSettings]:

@@ -21,8 +21,11 @@ from tsim.cli.options import (
     open_store,
 )
 from tsim.cli.shell import AsJson, failed, print_json, progress_bar, say, tell
-from tsim.errors import InputError, StoreError
+from tsim.embed import open_embedder
+from tsim.errors import InputError, MismatchError, StoreError
 from tsim.memory import Memory
+from tsim.presets import find_preset
+from tsim.repair import repair as mend
 
 
 def export(
@@ -103,6 +106,12 @@ def doctor(
     rebuild: Annotated[
         bool, typer.Option(help="Embed and index all turns again for this model and preset.")
     ] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            help="If the file is damaged, save what is whole in its place, and keep it beside."
+        ),
+    ] = False,
     model: Model = None,
     preset: PresetName = PRESET,
     read_only: ReadOnly = False,
@@ -113,6 +122,8 @@ def doctor(
     Example: tsim doctor --memory memory.db
     """
     must_exist(memory)
+    if repair:
+        _repair(memory, model, preset)
     with (
         progress_bar("turns") as report,
         Memory.open(
@@ -137,5 +148,29 @@ def doctor(
             f"{found.clusters} clusters, {len(found.problems)} problems"
         )
     if found.problems:
-        message = f"{memory} has {len(found.problems)} problems; restore it from an export"
+        message = (
+            f"{memory} has {len(found.problems)} problems; restore it from a backup or an export, "
+            "or save what is whole with --repair"
+        )
         raise failed(StoreError(message), as_json=as_json)
+
+
+def _repair(path: Path, model: str | None, preset: str | None) -> None:
+    """Repairs a memory file if it is damaged, and says what was saved and what was lost."""
+    try:
+        with Memory.open(path, model=model, preset=preset) as opened:
+            if not opened.verify().problems:
+                return
+    except MismatchError:
+        raise
+    except StoreError as error:
+        tell(str(error))
+    with progress_bar("turns") as report:
+        done = mend(
+            path, open_embedder(model), find_preset(preset) if preset else None, progress=report
+        )
+    tell(f"saved {done.turns} turns; the damaged file is {done.damaged}")
+    for name, turns in done.lost.items():
+        tell(f"lost turns of {name!r}: {', '.join(map(str, turns))}")
+    if done.unread:
+        tell("parts of the file could not be read; there may have been other turns")

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from tsim.blobs import Blobs
+from tsim.codec import vector_from_bytes, vector_to_bytes
+from tsim.embed.checked import CheckedEmbedder
 from tsim.embed.protocol import Embedder, require_text
-from tsim.vectors import Vector, Vectors
+from tsim.vectors import Vector, Vectors, vector_problem
 
 TABLE = "vectors"
 
@@ -33,18 +35,19 @@ class CachedEmbedder:
     def __init__(self, inner: Embedder, path: Path) -> None:
         """Opens the cache file, creating it if needed; an unreadable file is renamed."""
         self.inner = inner
+        self._source = CheckedEmbedder(inner)  # what is wrong is not kept either
         self.stats = CacheStats()
         self._blobs = Blobs(path, TABLE)
 
     @property
     def identity(self) -> str:
         """The inner embedder's identity."""
-        return self.inner.identity
+        return self._source.identity
 
     @property
     def dimension(self) -> int:
         """Length of each vector."""
-        return self.inner.dimension
+        return self._source.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embeds passages, computing only those that are not cached."""
@@ -52,7 +55,7 @@ class CachedEmbedder:
         known = self._read(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
-            fresh = dict(zip(missing, self.inner.embed(list(missing.values())), strict=True))
+            fresh = dict(zip(missing, self._source.embed(list(missing.values())), strict=True))
             self._write(fresh)
             known.update(fresh)
         self.stats.hits += len(keys) - len(missing)
@@ -68,9 +71,17 @@ class CachedEmbedder:
             self.stats.hits += 1
             return known[key]
         self.stats.computed += 1
-        vector = self.inner.embed_query(text)
+        vector = self._source.embed_query(text)
         self._write({key: vector})
         return vector
+
+    def discard(self, vectors: Sequence[bytes]) -> bool:
+        """Removes vectors, given as 32-bit floats, and erases their bytes.
+
+        Returns:
+            False if others were using the cache, so that the bytes may still be in its log.
+        """
+        return self._blobs.remove(vectors)
 
     def close(self) -> None:
         """Closes the file."""
@@ -83,12 +94,13 @@ class CachedEmbedder:
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         found: dict[bytes, Vector] = {}
         for key, blob in self._blobs.read(keys).items():
-            if len(blob) == 4 * self.dimension:
-                found[key] = np.frombuffer(blob, dtype="<f4").astype(np.float32)
-            else:
+            vector = vector_from_bytes(blob) if len(blob) == 4 * self.dimension else None
+            if vector is None or vector_problem(vector):
                 self._blobs.damaged += 1
+            else:
+                found[key] = vector
         self.stats.damaged = self._blobs.damaged
         return found
 
     def _write(self, fresh: dict[bytes, Vector]) -> None:
-        self._blobs.write({key: vector.astype("<f4").tobytes() for key, vector in fresh.items()})
+        self._blobs.write({key: vector_to_bytes(vector) for key, vector in fresh.items()})

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file
 
 from tsim.embed.bert import BertConfig, build_scorer
 from tsim.embed.protocol import require_text
@@ -14,6 +13,7 @@ from tsim.embed.runtime import (
     kept_graph,
     read_json,
     read_tokenizer,
+    read_weights,
     weights_file,
 )
 from tsim.errors import ModelError
@@ -52,7 +52,7 @@ class CrossEncoder:
         if weights.suffix != ".onnx":
             shape = BertConfig.from_json(config)
             graph = kept_graph(
-                graphs, self.identity, lambda: build_scorer(load_file(weights), shape)
+                graphs, self.identity, lambda: build_scorer(read_weights(weights), shape)
             )
         self._session = Session(graph, threads)
         if self._session.width != 1:

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto
 from pydantic import BaseModel, ValidationError
-from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from tsim.embed import common
@@ -21,6 +20,8 @@ from tsim.embed.runtime import (
     kept_graph,
     read_json,
     read_tokenizer,
+    read_weights,
+    tokenizer_file,
     weights_file,
 )
 from tsim.errors import InputError, ModelError
@@ -31,6 +32,10 @@ from tsim.weights import sha256_of
 # its first 256 tokens. A token has at least one character; the factor is generous because leading
 # whitespace yields no token.
 CHARACTERS_PER_TOKEN = 64
+
+
+def _trust(_: Path) -> None:
+    """Checks nothing, where it is not known what the files of a model should be."""
 
 
 class _PoolingFile(BaseModel):
@@ -87,7 +92,7 @@ class OnnxEmbedder:
         settings: Settings | None = None,
         identity: str | None = None,
         threads: int | None = None,
-        check: Callable[[], None] | None = None,
+        check: Callable[[Path], None] | None = None,
     ) -> None:
         """Opens the model.
 
@@ -97,32 +102,34 @@ class OnnxEmbedder:
             settings: Pooling and limits. Read from the directory by default.
             identity: Identifies the weights. Computed from their hash by default.
             threads: Threads per forward pass. Defaults to all available cores.
-            check: Called before the weights are read; raises if they are invalid. It is not called
-                if a graph built from them is already in `graphs`.
+            check: Called with each file of the model before it is read; raises if it is damaged.
+                Weights are not read if a graph built from them is already in `graphs`, which has
+                a checksum of its own.
 
         Raises:
             ModelError: The directory contains no usable encoder.
         """
         weights = weights_file(directory)
+        check = check or _trust
         self.settings = settings or read_settings(directory)
         self.forward_passes = 0
         self._identity = identity or identity_of(
             directory.resolve().name, sha256_of(weights), self.settings
         )
+        check(tokenizer_file(directory))
         self._tokenizer = read_tokenizer(directory, self.settings.max_tokens)
         graph = weights
         if weights.suffix == ".onnx":
-            if check:
-                check()
+            check(weights)
         else:
             config = directory / "config.json"
 
             def build() -> ModelProto:
-                if check:
-                    check()
+                check(weights)
                 if weights.name == PACKED_FILE:
                     return build_graph(*packed_weights(weights))
-                return build_graph(load_file(weights), BertConfig.from_json(read_json(config)))
+                check(config)
+                return build_graph(read_weights(weights), BertConfig.from_json(read_json(config)))
 
             graph = kept_graph(graphs, self._identity, build)
         self._session = Session(graph, threads)

@@ -14,7 +14,7 @@ from tsim.embed.models import ModelSpec, find_spec
 from tsim.embed.protocol import Embedder
 from tsim.errors import InputError
 from tsim.vectors import Vector, Vectors
-from tsim.weights import require, verify
+from tsim.weights import require, verify_file
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -89,7 +89,7 @@ def _open(model: str, threads: int | None) -> Embedder:
             settings=spec.settings,
             identity=spec.identity,
             threads=threads,
-            check=lambda: verify(require(cache, spec), spec),
+            check=lambda path: verify_file(path, spec),
         )
 
     return LazyEmbedder(spec, load)

@@ -52,6 +52,19 @@ class TokenCounter(Protocol):
         ...
 
 
+@runtime_checkable
+class VectorCache(Protocol):
+    """Keeps vectors, and can be told to forget them."""
+
+    def discard(self, vectors: Sequence[bytes]) -> bool:
+        """Removes vectors, given as 32-bit floats, and erases their bytes.
+
+        Returns:
+            False if others were using the cache, so that the bytes may still be in its log.
+        """
+        ...
+
+
 class TokenEstimate:
     """The counter for embedders that have none: servers, and embedders of other programs.
 
@@ -76,6 +89,13 @@ def token_counter(embedder: object) -> TokenCounter:
 def token_encoder(embedder: object) -> TokenEncoder | None:
     """Unwraps cached and lazy embedders; returns None if there are no token vectors (servers)."""
     while embedder is not None and not isinstance(embedder, TokenEncoder):
+        embedder = getattr(embedder, "inner", None)
+    return embedder
+
+
+def vector_cache(embedder: object) -> VectorCache | None:
+    """Returns the cache of an embedder, unwrapping others; None if it has none that is known."""
+    while embedder is not None and not isinstance(embedder, VectorCache):
         embedder = getattr(embedder, "inner", None)
     return embedder
 

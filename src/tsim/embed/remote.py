@@ -64,7 +64,7 @@ class RemoteEmbedder:
     def dimension(self) -> int:
         """Length of each vector, requested from the server once."""
         if self._dimension is None:
-            self._dimension = self._ask(["dimension"]).shape[1]
+            return int(self._ask(["dimension"]).shape[1])
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -80,7 +80,6 @@ class RemoteEmbedder:
         ]
         if not parts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        self._dimension = parts[0].shape[1]
         return np.concatenate(parts)
 
     def embed_query(self, text: str) -> Vector:
@@ -106,7 +105,9 @@ class RemoteEmbedder:
         rows = [item.embedding for item in sorted(items, key=lambda item: item.index)]
         if len({len(row) for row in rows} | {self._dimension or len(rows[0])}) != 1:
             raise RemoteError(f"{self._url} returned vectors of different lengths")
-        vectors = np.array(rows, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what overflows is not finite
+            vectors = np.array(rows, dtype=np.float32)
         if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
             raise RemoteError(f"{self._url} returned a vector that is zero or not finite")
+        self._dimension = vectors.shape[1]  # of all further answers
         return unit(vectors)

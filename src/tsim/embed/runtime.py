@@ -1,10 +1,12 @@
 """Model directories, ONNX Runtime sessions and batches, shared by all encoders."""
 
+import glob
 import json
 import os
-import tempfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnxruntime
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from tsim import private
+from tsim import private, unfinished
 from tsim.embed.bert import OPSET
 from tsim.embed.models import PACKED_FILE
 from tsim.embed.packed import packed_tokenizer
@@ -73,37 +77,80 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def tokenizer_file(directory: Path) -> Path:
+    """Returns the file with the tokenizer of a model.
+
+    Raises:
+        ModelError: There is none.
+    """
+    for name in ("tokenizer.json", PACKED_FILE):
+        if (directory / name).is_file():
+            return directory / name
+    raise ModelError(
+        f"{directory / 'tokenizer.json'} is missing; a model directory in Hugging Face layout "
+        "contains it"
+    )
+
+
 def read_tokenizer(directory: Path, most_tokens: int) -> Tokenizer:
     """Reads the tokenizer of a model, with truncation at `most_tokens` and without padding.
 
     Raises:
-        ModelError: The tokenizer is missing.
+        ModelError: The tokenizer is missing, or cannot be read.
     """
-    path = directory / "tokenizer.json"
-    packed = directory / PACKED_FILE
-    if path.is_file():
-        tokenizer = Tokenizer.from_file(str(path))
-    elif packed.is_file():
-        tokenizer = packed_tokenizer(packed)
-    else:
-        raise ModelError(f"{path} is missing; a model directory in Hugging Face layout contains it")
+    path = tokenizer_file(directory)
+    tokenizer = packed_tokenizer(path) if path.name == PACKED_FILE else _tokenizer(path)
     tokenizer.no_padding()
     tokenizer.enable_truncation(most_tokens)
     return tokenizer
 
 
+def _tokenizer(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_str(path.read_text("utf-8"))
+    except Exception as error:  # tokenizers raises nothing more specific
+        raise ModelError(f"{path} is not a tokenizer ({error}); fetch or copy it again") from error
+
+
+def read_weights(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Reads the tensors of a safetensors file.
+
+    Raises:
+        ModelError: The file is damaged.
+    """
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path} cannot be read ({error}); fetch or copy it again") from error
+
+
 def kept_graph(graphs: Path, identity: str, build: Callable[[], onnx.ModelProto]) -> Path:
-    """Returns the file of a graph, building it if needed; the file is written atomically."""
-    key = identity.replace("/", "-")
-    target = graphs / f"{key}-opset{OPSET}.onnx"
-    if not target.is_file():
-        model = build()
-        private.make_directory(graphs)
-        with tempfile.NamedTemporaryFile(dir=graphs, suffix=".part", delete=False) as part:
-            part.write(model.SerializeToString())
-        onnx.checker.check_model(part.name)
-        Path(part.name).replace(target)
+    """Returns the file of a graph, building it if it is missing or damaged.
+
+    The checksum of the file is part of its name and compared at every start: a changed bit would
+    change vectors, but not the identity that they are stored under.
+    """
+    name = f"{identity.replace('/', '-')}-opset{OPSET}"
+    kept = sorted(graphs.glob(f"{glob.escape(name)}*.onnx"))
+    for path in kept:
+        with suppress(OSError):
+            if path.name == f"{name}-{_checksum(path.read_bytes())}.onnx":
+                return path
+    content = build().SerializeToString()
+    private.make_directory(graphs)
+    target = graphs / f"{name}-{_checksum(content)}.onnx"
+    with unfinished.replacing(target) as part:
+        part.file.write(content)
+        part.file.flush()
+        onnx.checker.check_model(str(part.path))
+    for path in kept:
+        if path != target:  # damaged, or of a version without checksums
+            path.unlink(missing_ok=True)
     return target
+
+
+def _checksum(content: bytes) -> str:
+    return f"{zlib.crc32(content):08x}"
 
 
 class Session:
@@ -115,9 +162,14 @@ class Session:
         options.intra_op_num_threads = threads or machine_threads()
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(
-            str(graph), sess_options=options, providers=["CPUExecutionProvider"]
-        )
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(graph), sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # ONNX Runtime's errors have no common base
+            raise ModelError(
+                f"{graph} is not a graph that can be run ({error}); fetch or copy it again"
+            ) from error
         self._inputs = [value.name for value in self._session.get_inputs()]
         self.width = self._session.get_outputs()[0].shape[-1]
 

@@ -10,6 +10,7 @@ from tsim.weights.pinned import (
     quiet,
     sha256_of,
     verify,
+    verify_file,
 )
 from tsim.weights.store import fetch, model_dir, require
 
@@ -26,4 +27,5 @@ __all__ = [
     "require",
     "sha256_of",
     "verify",
+    "verify_file",
 ]

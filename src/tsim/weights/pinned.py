@@ -155,6 +155,17 @@ def verify(directory: Path, spec: Weights) -> None:
         expect(path, sha256_of(path), file.sha256, spec)
 
 
+def verify_file(path: Path, spec: Weights) -> None:
+    """Checks one file in the directory of a model.
+
+    Raises:
+        WeightsCorruptError: It is not what the model is pinned to.
+    """
+    for file in spec.files:
+        if path.as_posix().endswith(f"/{file.path}"):
+            expect(path, sha256_of(path), file.sha256, spec)
+
+
 def expect(path: Path, found: str, wanted: str, spec: Weights) -> None:
     """Compares the hash of a model's file with the pinned one.
 

@@ -6,15 +6,13 @@ absent, even if several fetches run at once or a fetch is interrupted.
 """
 
 import shutil
-import tempfile
-import time
 from pathlib import Path
 
-from tsim import private
+from tsim import private, unfinished
 from tsim.errors import DownloadError, WeightsCorruptError, WeightsMissingError
 from tsim.weights.pinned import Progress, Weights, quiet, verify
 
-STALE_SECONDS = 24 * 3600
+FETCH = ".fetch-"
 
 
 def model_dir(cache: Path, spec: Weights) -> Path:
@@ -75,11 +73,10 @@ def fetch(
             f"'{spec.fetch_command}', or copy the directory from another machine"
         )
     private.make_directory(target.parent)
-    _remove_stale(target.parent)
     from tsim.weights.sources import download  # brings httpx, which nothing else here needs
 
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as scratch:
-        staged = Path(scratch) / "model"
+    with unfinished.scratch(target.parent, FETCH) as scratch:
+        staged = scratch / "model"
         download(spec, staged, endpoint=endpoint, registry=registry, progress=progress)
         verify(staged, spec)
         try:
@@ -89,11 +86,3 @@ def fetch(
             if not target.is_dir():
                 raise
     return target
-
-
-def _remove_stale(directory: Path) -> None:
-    """Removes directories of killed fetches; running fetches keep modifying their files."""
-    for leftover in directory.glob(".fetch-*"):
-        newest = max(p.stat().st_mtime for p in (leftover, *leftover.rglob("*")))
-        if time.time() - newest > STALE_SECONDS:
-            shutil.rmtree(leftover, ignore_errors=True)

@@ -1,5 +1,7 @@
 import multiprocessing
+import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from tests.support.tiny_bert import WORDS
 from tsim.embed import CachedEmbedder, OnnxEmbedder
+from tsim.errors import StoreError
 
 
 @pytest.fixture
@@ -62,6 +65,66 @@ def test_a_file_that_is_no_database_is_set_aside(embedder, tmp_path):
     path.write_bytes(b"not a database" * 1000)
     assert CachedEmbedder(embedder, path).embed(["bread"]).shape == (1, embedder.dimension)
     assert path.with_suffix(".db.damaged").is_file()
+
+
+class Hashed:
+    """Vectors from the bytes of texts."""
+
+    identity, dimension = "hashed", 8
+
+    def embed(self, texts):
+        rows = [np.random.default_rng([*text.encode()]).normal(size=8) for text in texts]
+        return np.array([row / np.linalg.norm(row) for row in rows], dtype=np.float32)
+
+    def embed_query(self, text):
+        return self.embed([text])[0]
+
+
+def test_a_damaged_file_serves_on_with_the_same_vectors(tmp_path):
+    path = tmp_path / "cache.db"
+    texts = [f"text {number}" for number in range(300)]
+    with closing(CachedEmbedder(Hashed(), path)) as cached:
+        wanted = cached.embed(texts).tobytes()
+    content = path.read_bytes()
+    for trial in range(120):
+        rng = random.Random(trial)
+        data = bytearray(content)
+        start = rng.randrange(len(data))
+        if trial % 3 == 0:
+            data[start] ^= 1 << rng.randrange(8)
+        elif trial % 3 == 1:
+            data[start - start % 512 : start - start % 512 + 512] = bytes(512)
+        else:
+            del data[start:]
+        for old in tmp_path.iterdir():
+            old.unlink()
+        path.write_bytes(data)
+        for _ in range(2):
+            with closing(CachedEmbedder(Hashed(), path)) as cached:
+                assert cached.embed(texts).tobytes() == wanted
+                assert cached.embed_query("text 3").shape == (8,)
+
+
+def test_a_cache_that_cannot_be_used_says_so(tmp_path):
+    (tmp_path / "cache.db").mkdir()
+    with pytest.raises(StoreError, match="tsim cache clear"):
+        CachedEmbedder(Hashed(), tmp_path / "cache.db")
+    cached = CachedEmbedder(Hashed(), tmp_path / "other.db")
+    cached.close()
+    with pytest.raises(StoreError, match=r"other\.db"):
+        cached.embed(["a"])
+
+
+def test_a_file_that_another_process_set_aside_is_not_set_aside_again(tmp_path):
+    path = tmp_path / "cache.db"
+    one, two = (CachedEmbedder(Hashed(), path) for _ in range(2))
+    one._blobs._set_aside()
+    one.embed(["a"])
+    two._blobs._set_aside()
+    two.embed(["a"])
+    assert two.stats.hits == 1
+    one.close()
+    two.close()
 
 
 def test_a_file_with_the_column_s_former_name_serves_on(embedder, tmp_path):

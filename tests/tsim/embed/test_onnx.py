@@ -1,4 +1,6 @@
 import json
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from tsim.embed.bert import BertConfig, build_graph
 from tsim.embed.models import BGE_QUERY_PREFIX, Pooling, find_spec
 from tsim.errors import InputError, ModelError, WeightsCorruptError
 from tsim.vectors import unit
-from tsim.weights import PinnedFile, Weights, model_dir, sha256_of, verify
+from tsim.weights import PinnedFile, Weights, model_dir, sha256_of, verify_file
 
 TEXTS = ["the rule says one gpu", "bread", "only for new projects and budget letter train bread"]
 
@@ -138,7 +140,53 @@ def test_a_damaged_export_is_noticed_before_it_is_read(tiny, tmp_path):
     weights = directory / "onnx" / "model.onnx"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(WeightsCorruptError, match=r"model\.onnx of exported"):
-        OnnxEmbedder(directory, graphs=tmp_path, check=lambda: verify(directory, spec))
+        OnnxEmbedder(directory, graphs=tmp_path, check=lambda path: verify_file(path, spec))
+
+
+def test_a_damaged_graph_is_built_again(tiny, tiny_embedder, tmp_path):
+    wanted = OnnxEmbedder(tiny, graphs=tmp_path, threads=1).embed(TEXTS)
+    (graph,) = tmp_path.glob("*.onnx")
+    content = graph.read_bytes()
+    for place in range(len(content) // 3, len(content), len(content) // 5):
+        changed = bytearray(content)
+        changed[place] ^= 0x40
+        graph.write_bytes(changed)
+        assert OnnxEmbedder(tiny, graphs=tmp_path, threads=1).embed(TEXTS).tobytes() == (
+            wanted.tobytes()
+        )
+        assert graph.read_bytes() == content
+    old = tmp_path / re.sub(r"-\w{8}\.onnx", ".onnx", graph.name)  # of a version without checksums
+    graph.rename(old)
+    OnnxEmbedder(tiny, graphs=tmp_path, threads=1)
+    assert [path.name for path in tmp_path.iterdir()] == [graph.name]
+
+
+def test_a_damaged_tokenizer_is_noticed_though_the_graph_is_kept(tiny, tmp_path):
+    directory = shutil.copytree(tiny, tmp_path / "model")
+    names = ("config.json", "tokenizer.json", "model.safetensors")
+    files = tuple(PinnedFile(name, sha256_of(directory / name), 0) for name in names)
+    spec = Weights(name="small", licence="MIT", files=files)
+
+    def check(path):
+        verify_file(path, spec)
+
+    OnnxEmbedder(directory, graphs=tmp_path / "graphs", check=check)
+    tokenizer = directory / "tokenizer.json"
+    tokenizer.write_bytes(tokenizer.read_bytes().replace(b'"gpu"', b'"gpv"', 1) + b" ")
+    with pytest.raises(WeightsCorruptError, match=r"tokenizer\.json of small"):
+        OnnxEmbedder(directory, graphs=tmp_path / "graphs", check=check)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors", "onnx/model.onnx"])
+@pytest.mark.parametrize("size", [0, 40, 700])
+def test_files_of_a_model_that_cannot_be_read_are_named(tiny, tmp_path, name, size):
+    directory = shutil.copytree(tiny, tmp_path / "model")
+    if name == "onnx/model.onnx":
+        directory = exported(tiny, tmp_path / "exported")
+    path = directory / name
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(ModelError, match=path.name.replace(".", r"\.")):
+        OnnxEmbedder(directory, graphs=tmp_path / "graphs")
 
 
 def test_vectors_are_unit_float32(tiny_embedder):

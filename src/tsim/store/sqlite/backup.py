@@ -1,12 +1,11 @@
 """Backups: a file that is complete or absent, readable by its owner alone."""
 
-import os
 import sqlite3
-import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from tsim import unfinished
 from tsim.errors import InputError, StoreFullError
 from tsim.store.sqlite.reader import SCRUB
 
@@ -29,21 +28,13 @@ def place_copy(source: Path, path: Path, copy: Callable[[Path], None], *, overwr
     """
     _require_free(source, path, overwrite=overwrite)
     try:
-        # Only its owner may read a file that `mkstemp` makes.
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        os.close(handle)
-        part = Path(name)
-        try:
+        with unfinished.replacing(path) as part:
             try:
-                copy(part)
-                _finish(part)
+                copy(part.path)
+                _finish(part.path)
             except StoreFullError as error:
                 raise StoreFullError(f"{path} cannot be written: the disk is full") from error
             _require_free(source, path, overwrite=overwrite)
-            part.replace(path)
-            _sync(path.parent)
-        finally:
-            part.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
 
@@ -51,6 +42,8 @@ def place_copy(source: Path, path: Path, copy: Callable[[Path], None], *, overwr
 def _require_free(source: Path, path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
         raise InputError(f"{path} is a directory; name the file to write")
+    if unfinished.is_special(path):
+        raise InputError(f"{path} is a device or a pipe; a backup is a file; name another path")
     if path.exists() and path.samefile(source):
         raise InputError(f"{path} is the memory itself; name another file")
     if path.exists() and not overwrite:
@@ -67,15 +60,6 @@ def _require_free(source: Path, path: Path, *, overwrite: bool) -> None:
 
 
 def _finish(part: Path) -> None:
-    """Removes the note that a scrub is due, which is not true of a copy, and syncs the file."""
+    """Removes the note that a scrub is due, which is not true of a copy."""
     with closing(sqlite3.connect(part, isolation_level=None)) as connection:
         connection.execute("DELETE FROM setting WHERE name = ?", (SCRUB,))
-    _sync(part)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from tsim import private
+from tsim import private, unfinished
 from tsim.errors import StoreError
 from tsim.store.sqlite.failures import explain
 from tsim.store.sqlite.leftovers import Leftovers
@@ -50,6 +50,7 @@ class DatabaseFile:
         if not path.parent.is_dir():
             raise StoreError(f"{path.parent} is not a directory; create it first")
         require_ours(path)
+        unfinished.sweep(path.parent)
         with suppress(OSError):  # SQLite gives the log the mode of the file, and explains failures
             private.create(path)
         with self._explained():
@@ -70,8 +71,11 @@ class DatabaseFile:
             try:
                 connection.execute("BEGIN")
                 yield connection
-            finally:
-                self._take_back(connection)
+            except BaseException:
+                # A cursor that was not read to its end keeps the state that it was reading.
+                connection.close()
+                raise
+            self._take_back(connection)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -211,5 +215,5 @@ class DatabaseFile:
         """Converts SQLite errors to `StoreError`."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain(self.path, error) from error

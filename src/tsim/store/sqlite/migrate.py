@@ -6,11 +6,13 @@ that was written by a newer version, is rejected.
 
 import hashlib
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from tsim.errors import StoreError
+from tsim.store.sqlite.checksums import fill
 
 LEDGER = """
 CREATE TABLE IF NOT EXISTS migration (
@@ -21,6 +23,12 @@ CREATE TABLE IF NOT EXISTS migration (
 """
 
 
+# What SQL alone cannot do, after a step.
+AFTER = {5: fill}
+# Steps that reading can do without.
+SPARED = (5,)
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """One step of the schema."""
@@ -28,6 +36,7 @@ class Migration:
     number: int
     name: str
     sql: str
+    after: Callable[[sqlite3.Connection], None] | None = None
 
     @property
     def sha256(self) -> str:
@@ -39,7 +48,10 @@ def known() -> list[Migration]:
     """Reads the steps of this version, in order."""
     folder = resources.files("tsim.store.sqlite") / "migrations"
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
-    return [Migration(int(f.name[:4]), f.name, f.read_text("utf-8")) for f in files]
+    return [
+        Migration(int(f.name[:4]), f.name, f.read_text("utf-8"), AFTER.get(int(f.name[:4])))
+        for f in files
+    ]
 
 
 def migrate(connection: sqlite3.Connection, steps: list[Migration]) -> None:
@@ -59,6 +71,8 @@ def migrate(connection: sqlite3.Connection, steps: list[Migration]) -> None:
             if step.number not in applied:
                 for statement in _statements(step.sql):
                     connection.execute(statement)
+                if step.after:
+                    step.after(connection)
                 row = (step.number, step.name, step.sha256)
                 connection.execute("INSERT INTO migration VALUES (?, ?, ?)", row)
         connection.execute("COMMIT")
@@ -77,7 +91,7 @@ def require_current(path: Path, connection: sqlite3.Connection, steps: list[Migr
     if not applied:
         raise StoreError(f"{path} is not a memory file; use another path")
     _refuse_strangers(applied, steps)
-    missing = [step.name for step in steps if step.number not in applied]
+    missing = [step.name for step in steps if step.number not in {*applied, *SPARED}]
     if missing:
         raise StoreError(
             f"{path} was written by an older version and lacks schema step {missing[0]}, which "

@@ -1,7 +1,7 @@
 """Reads one state of a memory file through one connection."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -19,7 +19,9 @@ from tsim.state import (
     SpanRow,
     ThreadState,
 )
+from tsim.store.sqlite.failures import MENDING
 from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
+from tsim.times import FIRST, LAST
 from tsim.types import Turn
 from tsim.vectors import Vectors
 
@@ -28,6 +30,19 @@ READ = 500  # rows or ids per statement, below SQLite's smallest limit on parame
 SCRUB = "scrub"
 # The columns that make a turn, as `_turn` takes them.
 TURN = "key, role, at, text, external, meta"
+
+
+# A thread's number times 2^32 must fit into a key.
+MOST_THREADS = 2**31
+# What the columns of rows must be.
+TYPES: Mapping[str, Any] = {
+    **dict.fromkeys(("key", "episode", "start", "first", "cluster", "id"), int),
+    **dict.fromkeys(("version", "epoch", "next_turn", "next_episode", "next_cluster"), int),
+    **dict.fromkeys(("role", "text", "name", "value"), str),
+    **dict.fromkeys(("external", "meta"), str | None),
+    "at": float | None,
+    **dict.fromkeys(("vector", "total"), bytes),
+}
 
 
 class SqliteReader:
@@ -73,13 +88,16 @@ class SqliteReader:
     def load_since(self, thread: str, *, turn: int, episode: int) -> ThreadState:
         """Reads what was added to a thread within the same epoch."""
         query = (
-            "SELECT id, version, epoch, next_turn, next_episode, next_cluster "
+            "SELECT version, epoch, next_turn, next_episode, next_cluster "
             "FROM thread WHERE name = ?"
         )
         rows = self._rows(query, (thread,))
         if not rows:
             return EMPTY
-        number, version, epoch, *counters = rows[0]
+        number = self.number(thread)
+        version, epoch, *counters = rows[0]
+        if not all(0 <= counter <= MAX_ID + 1 for counter in counters):
+            raise self._damaged(f"the counters of thread {thread!r} are {counters}")
         ids, owners, vectors = self._turn_columns(number, turn)
         return ThreadState(
             version=version,
@@ -159,11 +177,15 @@ class SqliteReader:
             left -= len(rows)
             if len(rows) < READ:
                 return
+            if id_of(rows[-1][1]) < first:
+                raise self._damaged("its turns are out of order")
             first = id_of(rows[-1][1]) + 1
 
     def number(self, thread: str) -> int:
         """Returns the number of a thread, or 0, which no thread has, if it does not exist."""
         rows = self._rows("SELECT id FROM thread WHERE name = ?", (thread,))
+        if rows and not 0 < rows[0][0] < MOST_THREADS:
+            raise self._damaged(f"thread {thread!r} has the number {rows[0][0]}")
         return rows[0][0] if rows else 0
 
     def _turn_columns(self, number: int, first: int) -> tuple[list[int], list[int], Vectors]:
@@ -210,6 +232,8 @@ class SqliteReader:
             "SELECT key, total, vector FROM cluster WHERE key BETWEEN ? AND ? ORDER BY key",
             span_of(number),
         )
+        if any(len(total) % 8 or len(vector) % 4 for _, total, vector in found):
+            raise self._damaged("a cluster has half a number")
         return [
             ClusterRow(
                 id=id_of(key),
@@ -257,15 +281,29 @@ class SqliteReader:
     ) -> Turn:
         try:
             noted = None if meta is None else meta_from_text(meta)
-        except ValueError as error:
-            raise StoreError(
-                f"{self._location} is damaged: the meta of turn {id_of(key)} is not JSON ({error})"
-                "; restore it from an export"
-            ) from error
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(f"the meta of turn {id_of(key)} is not JSON ({error})") from error
+        if at is not None and not FIRST <= at <= LAST:
+            raise self._damaged(f"the time of turn {id_of(key)} is {at}")
         return Turn(id=id_of(key), role=role, text=text, at=at, external_id=external, meta=noted)
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        return self._execute(query, values).fetchall()
+        with closing(self._execute(query, values)) as cursor:
+            return self._typed(cursor, cursor.fetchall())
+
+    def _typed(self, cursor: sqlite3.Cursor, rows: list[Any]) -> list[Any]:
+        """Checks the types of rows, which SQLite does not: damage may have changed them."""
+        names = [name for name, *_ in cursor.description]
+        kinds = [TYPES.get(name, object) for name in names]
+        for row in rows:
+            if not all(map(isinstance, row, kinds)):
+                wrong = next(n for n, kind in enumerate(kinds) if not isinstance(row[n], kind))
+                found = type(row[wrong]).__name__
+                raise self._damaged(f"the {names[wrong]} of a row is of the type {found}")
+        return rows
+
+    def _damaged(self, what: str) -> StoreError:
+        return StoreError(f"{self._location} is damaged: {what}; {MENDING}")
 
     def _execute(self, query: str, values: Sequence[Any]) -> sqlite3.Cursor:
         if self._connection is None:
@@ -282,14 +320,13 @@ class SqliteReader:
         numbers: list[int] = []
         vectors = np.empty((0, 0), dtype=np.float32)
         with closing(self._execute(query, bounds)) as rows:
-            while some := rows.fetchmany(READ):
+            while some := self._typed(rows, rows.fetchmany(READ)):
+                if len(keys) + len(some) > count or len(some[0][1]) % 4:
+                    raise self._damaged("its rows and their number differ")
                 if not keys:
                     vectors = np.empty((count, len(some[0][1]) // 4), dtype=np.float32)
                 if {len(row[1]) for row in some} != {4 * vectors.shape[1]}:
-                    raise StoreError(
-                        f"{self._location} is damaged: it has vectors of different lengths; "
-                        "restore it from an export, or rebuild it with: tsim doctor --rebuild"
-                    )
+                    raise self._damaged("it has vectors of different lengths")
                 block = np.frombuffer(b"".join(row[1] for row in some), dtype="<f4")
                 vectors[len(keys) : len(keys) + len(some)] = block.reshape(len(some), -1)
                 keys += [row[0] for row in some]

@@ -100,7 +100,7 @@ class ReadOnlyFile:
         try:
             with closing(self._connect(immutable=before is not None)) as connection:
                 yield connection
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             self._require_unchanged(before)
             raise self._explained(error) from error
         self._require_unchanged(before)
@@ -128,7 +128,7 @@ class ReadOnlyFile:
         if before is not None and self._stamp() != before:
             raise StoreBusyError(f"{self.path} was changed while it was read; try again")
 
-    def _explained(self, error: sqlite3.DatabaseError) -> StoreError:
+    def _explained(self, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
         if self._logged() and not self._beside("-shm").exists():
             return StoreReadOnlyError(
                 f"{self.path} has a write-ahead log that cannot be read without writing beside it "

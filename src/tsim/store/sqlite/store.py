@@ -13,6 +13,7 @@ from tsim.store.current import CurrentReads
 from tsim.store.protocol import Reader, Written
 from tsim.store.sqlite import line
 from tsim.store.sqlite.backup import place_copy
+from tsim.store.sqlite.checksums import changed
 from tsim.store.sqlite.database import ERASE_SECONDS, DatabaseFile
 from tsim.store.sqlite.reader import SCRUB, SqliteReader
 from tsim.store.sqlite.readonly import ReadOnlyFile
@@ -228,8 +229,13 @@ class SqliteStore(CurrentReads):
             return SqliteReader(connection, self.location).scrub_due()
 
     def check(self) -> list[str]:
-        """Checks the file for damage; returns the problems found."""
-        return self._file.check()
+        """Checks the file for damage, and every row for changed bytes; returns the problems."""
+        try:
+            problems = self._file.check()
+        except StoreError as error:
+            problems = [str(error)]
+        with self._file.reading() as connection:
+            return [*problems, *changed(connection)]
 
     def backup(self, path: Path, *, overwrite: bool = False) -> None:
         """Writes a copy of one state of the memory to a file, while others may write."""
