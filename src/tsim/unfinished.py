@@ -118,7 +118,8 @@ def scratch(parent: Path, prefix: str = PREFIX) -> Iterator[Path]:
 def sweep(parent: Path, prefix: str = PREFIX) -> None:
     """Removes what killed processes of this user left in a directory."""
     with suppress(OSError):
-        found = [Path(entry.path) for entry in os.scandir(parent) if _ours(entry, prefix)]
+        with os.scandir(parent) as entries:
+            found = [Path(entry.path) for entry in entries if _ours(entry, prefix)]
         for path in found:
             _remove_if_left(path)
 
@@ -126,7 +127,10 @@ def sweep(parent: Path, prefix: str = PREFIX) -> None:
 def _ours(entry: os.DirEntry[str], prefix: str) -> bool:
     if not (entry.name.startswith(prefix) and entry.name.endswith((PART, READY))):
         return False
-    about = entry.stat(follow_symlinks=False)
+    try:
+        about = entry.stat(follow_symlinks=False)
+    except OSError:  # its writer has finished
+        return False
     if entry.name.endswith(READY) and time.time() - about.st_mtime < READY_SECONDS:
         return False
     mine = about.st_uid == os.geteuid() if hasattr(os, "geteuid") else True

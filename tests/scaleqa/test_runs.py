@@ -110,7 +110,7 @@ def test_a_second_interruption_does_not_wait(start):
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=60)
         gate.open.set()
-    assert run.returncode == 130, said
+    assert run.returncode in (130, -signal.SIGINT), said  # a shell reports both as 130
 
 
 def test_without_workers_an_interruption_waits_for_nothing(start):

@@ -11,10 +11,11 @@ from dataclasses import replace
 import pytest
 
 from tests.support.dict_store import DictStore
+from tests.support.former import undo
 from tests.support.streams import CUTTING, EAGER, exported, stream
 from tests.tsim.test_durability import start
 from tsim import Memory, NewTurn
-from tsim.errors import InputError
+from tsim.errors import InputError, StoreError
 from tsim.store import SqliteStore
 from tsim.store.sqlite.migrate import known, migrate
 
@@ -244,6 +245,7 @@ def test_a_file_from_before_gets_ids_when_it_is_opened(tmp_path, tiny_embedder, 
         memory.thread("a").add_many(stream(20))
         before = memory.thread("a").turns()
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        undo(connection, 5)
         for statement in (
             "DROP INDEX turn_by_external",
             "ALTER TABLE turn DROP COLUMN meta",
@@ -267,7 +269,9 @@ def test_damaged_meta_is_a_problem_that_is_named(tmp_path, tiny_embedder, preset
         memory.thread("a").add("user", "one gpu", meta=META)
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("UPDATE turn SET meta = '['")
-        assert "the meta of turn 0 is not JSON" in memory.verify().problems[0]
+        assert "turn 0 has changed" in memory.verify().problems[0]
+        with pytest.raises(StoreError, match="the meta of turn 0 is not JSON"):
+            memory.thread("a").turns()
 
 
 RACER = """

@@ -248,7 +248,7 @@ def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
     turns = talk(120, seed=8)
     with opened(tmp_path / "m.db", preset) as (store, thread):
         thread.add_many(turns)
-        assert Counter(thread._embedder.inner.embedded) == Counter(text for _, text in turns)
+        assert Counter(thread._embedder.inner.embedded) == Counter({text for _, text in turns})
         assert store.load("a").spans == []
         hits = thread.search("w3 w7", min_relevance=0)
         index = thread._engine.index

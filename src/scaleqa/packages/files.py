@@ -57,7 +57,8 @@ def write_packages(packages: Sequence[Package], out: Path) -> None:
     check_packages(packages)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(f"{out} is not an empty directory; name a new one, or remove it first")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    if not out.parent.is_dir():
+        out.parent.mkdir(parents=True, exist_ok=True)
     with unfinished.scratch(out.parent) as part:
         _write_all(packages, part / "packages")
         if out.exists():

@@ -8,7 +8,7 @@ from tsim import LATE, OFFICIAL, Memory, ModelError, TsimError
 from tsim.blobs import Blobs
 from tsim.codec import vector_to_bytes
 from tsim.embed import CachedEmbedder, RemoteEmbedder
-from tsim.errors import RemoteError
+from tsim.errors import InputError, RemoteError
 from tsim.http import Patience
 
 WIDTH = 8
@@ -114,7 +114,7 @@ def test_a_width_that_is_none_is_refused(tmp_path, dimension):
 
 @pytest.mark.parametrize("embedder", [5, object(), Memory])
 def test_what_is_no_embedder_is_refused(tmp_path, embedder):
-    with pytest.raises(ModelError, match="identity"):
+    with pytest.raises(InputError, match="no embedder"):
         Memory.open(tmp_path / "m.db", model=embedder)
 
 
