@@ -39,7 +39,7 @@ from tsim.types import (
     Turn,
 )
 from tsim.uncaching import CachedVectors
-from tsim.vectors import Vectors
+from tsim.vectors import Vector, Vectors
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
@@ -246,8 +246,13 @@ class Thread(StoredThread):
         # Embedded before the lock is taken: adding to the thread does not wait for a server.
         self.require()
         vector = self._embedder.embed_query(asked.text)
+
+        def embedded(text: str) -> Vector:
+            # A question that names a speaker is searched for as this speaker would put it.
+            return vector if text == asked.text else self._embedder.embed_query(text)
+
         with self._asking() as (engine, reader):
-            host = replace(self._host(reader), embed_query=lambda _: vector)
+            host = replace(self._host(reader), embed_query=embedded)
             found = engine.search(asked, host)
             ids = [turn for one in found for turn in one.turns]
             turns = {turn.id: turn for turn in reader.turns(self.name, ids)}

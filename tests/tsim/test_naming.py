@@ -122,3 +122,25 @@ def test_a_named_speaker_s_turns_are_found_and_not_those_that_name_her(tmp_path,
         thread.add_many([*filler, *told, *filler])
         best = thread.search("Which city is Nadia's flat in?", budget=40)[0]
         assert told[0][1] in [turn.text for turn in best.turns]
+
+
+def test_a_question_that_names_a_speaker_is_embedded_as_the_speaker_would_put_it(
+    tmp_path, tiny_embedder, monkeypatch
+):
+    asked = []
+    embed_query = type(tiny_embedder).embed_query
+
+    def noted(self, text):
+        asked.append(text)
+        return embed_query(self, text)
+
+    monkeypatch.setattr(type(tiny_embedder), "embed_query", noted)
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder) as memory:
+        thread = memory.thread("a")
+        thread.add("Nadia", "I moved to the harbour")
+        thread.add("Tom", "good")
+        plain = thread.search("where is the gpu", min_relevance=0)
+        thread.search("Where did Nadia move to?", min_relevance=0)
+    assert plain
+    assert asked.count("where is the gpu") == 1
+    assert "Where did I move to?" in asked
