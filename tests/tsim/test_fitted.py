@@ -7,7 +7,8 @@ import pytest
 
 from tsim.errors import InputError
 from tsim.fitted import GROUPS, UNFITTED, apply, describe, load, parse, read
-from tsim.presets import LATE, UNFITTED_LATE
+from tsim.presets import LATE, UNFITTED_LATE, late_for
+from tsim.rank.fitted import RUN_FEATURES, TURN_FEATURES
 
 MODEL = "all-MiniLM-L6-v2"
 
@@ -88,3 +89,15 @@ def test_the_order_of_names_in_a_file_does_not_matter():
         shuffled[group] = dict(reversed(shuffled[group].items()))
     weights = parse(json.dumps(shuffled).encode(), "shuffled")
     assert apply(UNFITTED_LATE, weights) == LATE.settings
+
+
+def test_similarity_counts_more_with_a_model_that_has_no_weights_of_its_own():
+    other, own = late_for("somebody's model").settings.fitted, LATE.settings.fitted
+    for names, found, fitted in (
+        (RUN_FEATURES, other.run, own.run),
+        (TURN_FEATURES, other.turn, own.turn),
+    ):
+        for name, weight, before in zip(names, found, fitted, strict=True):
+            compared = name.split(" × ")[0] in ("cosine", "cosine before", "run above turn")
+            assert weight == before * (2 if compared else 1), name
+    assert other.min_relevance == 0

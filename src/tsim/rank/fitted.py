@@ -20,7 +20,7 @@ be a coincidence, and if much, it shows where to look.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -91,6 +91,8 @@ PRESENCE_FEATURES = (
     "turn peak",
 )
 HIT_FEATURES = ("mass",)
+# The columns that compare vectors.
+SIMILARITIES = ("cosine", "cosine before", "run above turn")
 # The column that all candidates have.
 COUNTED = "cosine"
 # Probabilities are kept away from 0 and 1, whose log odds are infinite.
@@ -212,6 +214,22 @@ def features(
         ],
         dtype=np.float64,
     ).T
+
+
+def trusting(settings: FittedSettings, factor: float) -> FittedSettings:
+    """Returns weights with which similarity counts more, or less, than everything else."""
+
+    def scaled(names: Sequence[str], weights: Sequence[float]) -> tuple[float, ...]:
+        return tuple(
+            weight * (factor if name.partition(TIMES)[0] in SIMILARITIES else 1.0)
+            for name, weight in zip(names, weights, strict=True)
+        )
+
+    return replace(
+        settings,
+        run=scaled(RUN_FEATURES, settings.run),
+        turn=scaled(TURN_FEATURES, settings.turn),
+    )
 
 
 def _parts(names: Sequence[str], asking: Asking) -> Iterator[tuple[str, float]]:
