@@ -90,9 +90,7 @@ def braided(first: int, last: int) -> range:
     """
     first, last = max(0, whole("first", first)), min(whole("last", last), MAX_ID)
     if not first <= last < first + MOST:
-        raise InputError(
-            f"a braid has 1 to {MOST} turns, found first={first} and last={last}"
-        )
+        raise InputError(f"a braid has 1 to {MOST} turns, found first={first} and last={last}")
     return range(first, last + 1)
 
 

@@ -142,7 +142,8 @@ def _begins(outline: Outline, threshold: float | None) -> npt.NDArray[np.bool_]:
     """Returns which turns begin an episode."""
     if threshold is None:
         before = np.append(-1, outline.episodes[:-1])[: len(outline.episodes)]
-        return outline.episodes != before
+        changes: npt.NDArray[np.bool_] = outline.episodes != before
+        return changes
     if outline.confidences is None:
         raise InputError(
             "this preset cuts episodes once, as turns arrive; leave out the threshold, or open the "

@@ -128,5 +128,8 @@ def resumptions(hits: Sequence[Hit]) -> list[tuple[int, int]]:
     return [
         (hit.why.resumes, hit.why.anchor)
         for hit in hits
-        if isinstance(hit.why, SpanWhy) and hit.why.resumes is not None
+        if isinstance(hit.why, SpanWhy)
+        and hit.why.resumes is not None
+        # A span may have the turn whose topic it takes up.
+        and hit.why.resumes not in {turn.id for turn in hit.turns}
     ]

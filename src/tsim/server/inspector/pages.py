@@ -31,9 +31,7 @@ ASSETS = {
 }
 
 
-def page(
-    request: Request, template: str, *, status: int = 200, **values: object
-) -> HTMLResponse:
+def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """Returns a page.
 
     Args:
@@ -42,8 +40,10 @@ def page(
         status: The HTTP status.
         **values: What the template shows.
     """
-    text = _environment().get_template(template).render(
-        root=ROOT, base=base(request), here=_here(request), **values
+    text = (
+        _environment()
+        .get_template(template)
+        .render(root=ROOT, base=base(request), here=_here(request), **values)
     )
     # A lone surrogate cannot be sent.
     return HTMLResponse(text.encode("utf-8", "replace"), status, headers=HEADERS)

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse
 from tsim.errors import AccessError, KeyMissingError, ThreadMissingError, TsimError
 from tsim.server.access import Scope
 from tsim.server.inspector import views
-from tsim.server.inspector.fields import Fields
+from tsim.server.inspector.fields import Fields, ranges
 from tsim.server.inspector.guarding import Tokens, require_same_site
 from tsim.server.inspector.pages import ROOT, asset, base, page
 from tsim.server.inspector.rehearsals import Rehearsals
@@ -113,7 +113,7 @@ class _Inspector:
             **around(service, caller),
             thread=name,
             receipt=receipt,
-            forgotten=views.ranges(receipt.turns),
+            forgotten=ranges(receipt.turns),
         )
 
     async def ask_key(self, request: Request) -> Response:
@@ -177,7 +177,9 @@ def _guarded(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except KeyMissingError:
-            following = str(request.url.path) + (f"?{request.url.query}" if request.url.query else "")
+            following = str(request.url.path) + (
+                f"?{request.url.query}" if request.url.query else ""
+            )
             if request.method != "GET":
                 following = ROOT
             return page(request, "login.html", status=401, wrong="", following=following)

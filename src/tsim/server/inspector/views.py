@@ -1,4 +1,4 @@
-"""What each page shows. A view reads the memory, which blocks, and returns values for a template."""
+"""What each page shows: a view reads the memory, which blocks, and returns values to show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -177,9 +177,7 @@ def compare(visit: Visit) -> Values:
         if name == own:
             sides.append(answer(shown.find, shown.write, query))
         else:
-            other = visit.rehearsals.of(
-                visit.memory, visit.caller.namespace, shown.name, name
-            )
+            other = visit.rehearsals.of(visit.memory, visit.caller.namespace, shown.name, name)
             sides.append(answer(other.find, other.write, query))
     both = {*sides[0].turns} & {*sides[1].turns}
     strips = [_strip(side.hits, _ends(shown)) for side in sides]
