@@ -107,7 +107,7 @@ def draw(
     starts = low + np.flatnonzero(_begins(outline, threshold)[low:high])
     starts = np.unique(np.append(low, starts)) if high > low else starts
     shown = _strongest(starts, outline.confidences, low, high, blocks)
-    ends = np.append(shown[1:], high)
+    ends = np.append(shown, high)[1:]
     held = np.searchsorted(starts, ends) - np.searchsorted(starts, shown)
     found = [
         _block(outline, int(a), int(b), episodes=int(count), stored=threshold is None)
