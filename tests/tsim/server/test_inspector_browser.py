@@ -1,4 +1,4 @@
-"""The inspector in a real browser: slider, keyboard, colours, phones, and nothing from elsewhere."""
+"""The inspector in a real browser: slider, keyboard, colours, phones, nothing from elsewhere."""
 
 import os
 import re
@@ -97,14 +97,14 @@ def test_the_slider_redraws_the_map(open_page):
     wait(page, lambda: page.evaluate("document.activeElement.type") == "range")
     page.keyboard.press("End")
     wait(page, lambda: blocks(page) < before)
-    assert page.locator("input[name=threshold]").input_value() == "1"
+    assert page.locator("#threshold").input_value() == "1"
 
 
 def test_without_script_a_number_and_a_button_do_the_same(open_page):
     page = open_page(java_script_enabled=False)
     page.goto(THREAD)
     assert not page.locator("input[type=range]").is_visible()
-    page.locator("input[name=threshold]").fill("0")
+    page.locator("#threshold").fill("0")
     page.get_by_role("button", name="Redraw").click()
     assert blocks(page) == 61
 
@@ -215,7 +215,7 @@ def test_everything_has_a_name_and_focus_is_seen(open_page):
         unnamed = page.evaluate(
             """() => [...document.querySelectorAll("svg, input:not([type=hidden]), button, a")]
             .filter(e => !e.closest("[aria-hidden]") && !e.closest("[hidden]"))
-            .filter(e => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length))
+            .filter(e => !e.getAttribute("aria-label") && !e.textContent.trim() && !e.labels?.length)
             .map(e => e.outerHTML.slice(0, 120))"""
         )
         assert unnamed == [], name

@@ -82,8 +82,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for used in (texts.cut, texts.line, texts.passages, texts.left_out, texts.moment, texts.number):
+    used_by_name = (texts.cut, texts.line, texts.marked, texts.passages, texts.left_out)
+    for used in (*used_by_name, texts.moment, texts.number):
         environment.filters[used.__name__] = used
     environment.filters["percent"] = texts.percent
     environment.globals["period"] = texts.period
+    environment.globals["terms_of"] = lambda hit: {
+        word for word, _ in getattr(hit.why, "words", ())
+    }
     return environment
