@@ -13,14 +13,18 @@ def adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def dump(kind: Any, value: object) -> bytes:
-    """Returns a value as JSON."""
+    """Returns a value as JSON.
+
+    Raises:
+        ValueError: It has something that JSON cannot have.
+    """
     return adapter(kind).dump_json(value)
 
 
 def load(kind: Any, data: bytes | str) -> Any:
-    """Returns the value that JSON stands for.
+    """Returns the value that JSON stands for; text is not taken for a number, nor 1 for True.
 
     Raises:
-        pydantic.ValidationError: It is no value of this type.
+        pydantic.ValidationError: It is no value of this type; a `ValueError`.
     """
-    return adapter(kind).validate_json(data)
+    return adapter(kind).validate_json(data, strict=True)
