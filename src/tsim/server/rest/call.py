@@ -14,6 +14,7 @@ from tsim.memory import Memory
 from tsim.server import bodies
 from tsim.server.access import Scope
 from tsim.server.service import Caller, Service
+from tsim.server.settings import Limits
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ class Call:
         """Takes the request as it comes; nothing is checked yet."""
         self.request = request
         self.service: Service = request.app.state.service
-        self.limits = self.service.settings.limits
+        self.limits: Limits = self.service.settings.limits
 
     async def __call__(
         self,

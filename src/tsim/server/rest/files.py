@@ -51,15 +51,14 @@ async def import_(call: Calling, request: Request) -> Response:
     with _nameless(call.service.settings.directory) as source:
         async for piece in request.stream():
             source.write(piece)
+        size = source.tell()
         source.seek(0)
 
         def read(memory: Memory) -> bodies.Imported:
             return bodies.Imported(turns=memory.import_(source))
 
-        audited = Audited(action="import", about={"bytes": os.fstat(source.fileno()).st_size})
-        return await call(
-            bodies.Imported, read, scope=Scope.WRITE, create=True, audited=audited
-        )
+        audited = Audited(action="import", about={"bytes": size})
+        return await call(bodies.Imported, read, scope=Scope.WRITE, create=True, audited=audited)
 
 
 @routes.get("/backup", response_class=StreamingResponse)
@@ -86,9 +85,8 @@ def _nameless(parent: FilePath) -> BinaryIO:
 
 
 def _sent(file: BinaryIO, kind: str, name: str) -> StreamingResponse:
-    size = os.fstat(file.fileno()).st_size
     headers = {
-        "Content-Length": str(size),
+        "Content-Length": str(file.seek(0, os.SEEK_END)),
         "Content-Disposition": f'attachment; filename="{name}"',
     }
     return StreamingResponse(_pieces(file), media_type=kind, headers=headers)
