@@ -1,6 +1,6 @@
 """`Thread`: one conversation in a memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -8,7 +8,8 @@ from itertools import zip_longest
 from typing import Unpack
 
 from tsim.arguments import positive, share
-from tsim.assemble import CONTEXT_BUDGET, fit, render
+from tsim.assemble import CONTEXT_BUDGET as CONTEXT_BUDGET
+from tsim.assemble import fit, render
 from tsim.consistency import require_consistent
 from tsim.contention import FairLock, Remembering, Turns
 from tsim.counting import Tokens, open_measure
@@ -18,7 +19,7 @@ from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.filter import Narrowing, make_filter
 from tsim.forgetting import preview, select
-from tsim.incoming import TurnLike, accept, assign, missing, require_same
+from tsim.incoming import Progress, TurnLike, accept, assign, missing, require_same
 from tsim.index import distinct
 from tsim.presets import AnyPreset
 from tsim.selection import Selection, selection
@@ -46,8 +47,6 @@ from tsim.vectors import Vector, Vectors
 CHUNK = 512
 # A version that no thread has: the engine has to catch up.
 BEHIND = -1
-
-Progress = Callable[[int, int], None]
 
 
 class Thread(StoredThread):
