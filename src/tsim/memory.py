@@ -4,17 +4,16 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Literal, Self, Unpack
+from typing import BinaryIO, Self, Unpack
 from weakref import WeakValueDictionary
 
 from tsim import replay
 from tsim.across import across
-from tsim.arguments import known, listed
+from tsim.arguments import known, listed, place
 from tsim.arguments import path as checked_path
-from tsim.assemble import render
+from tsim.assemble import CONTEXT_BUDGET, render
 from tsim.checking import check_name
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
@@ -27,7 +26,7 @@ from tsim.presets import DEFAULT, PRESETS, AnyPreset, Preset, find_preset, suite
 from tsim.residency import RESIDENT_TURNS, Residency
 from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
-from tsim.thread import CONTEXT_BUDGET, Thread
+from tsim.thread import Thread
 from tsim.types import Hit
 from tsim.uncaching import CachedVectors
 from tsim.verify import Verification, verify
@@ -325,7 +324,7 @@ class Memory:
         from tsim import transfer  # brings pydantic, which nothing else here needs
 
         names = None if threads is None else listed("threads", threads)
-        return transfer.export(self._store, _place(target, "write"), names)
+        return transfer.export(self._store, place(target, "write"), names)
 
     def import_(self, source: str | Path | BinaryIO) -> int:
         """Imports an export made with the same model and preset.
@@ -345,7 +344,7 @@ class Memory:
 
         return transfer.import_(
             self._store,
-            _place(source, "read"),
+            place(source, "read"),
             settings=self._accepted(),
             dimension=self._embedder.dimension,
             summarises=self._preset.settings.summarises,
@@ -479,10 +478,3 @@ def _written_with(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with, or the default for a new memory."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
-
-
-def _place(place: str | Path | BinaryIO, method: Literal["read", "write"]) -> Path | BinaryIO:
-    """Returns a path, or a stream that can be read or written."""
-    if isinstance(place, str | PathLike) or not hasattr(place, method):
-        return checked_path("path", place)
-    return place

@@ -1,6 +1,6 @@
 """`Thread`: one conversation in a memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Unpack
 
 from tsim.arguments import positive, share
+from tsim.assemble import CONTEXT_BUDGET as CONTEXT_BUDGET
 from tsim.assemble import fit, render
 from tsim.consistency import require_consistent
 from tsim.contention import FairLock, Remembering, Turns
@@ -17,11 +18,12 @@ from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Found, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.filter import Narrowing, make_filter
-from tsim.forgetting import Selection, preview, select, selection
-from tsim.incoming import TurnLike, accept, assign, missing, require_same
+from tsim.forgetting import preview, select
+from tsim.incoming import Progress, TurnLike, accept, assign, missing, require_same
 from tsim.index import distinct
 from tsim.presets import AnyPreset
 from tsim.residency import Residency
+from tsim.selection import Selection, selection
 from tsim.state import EMPTY, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
@@ -44,11 +46,8 @@ from tsim.vectors import Vector, Vectors
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
-CONTEXT_BUDGET = 1100
 # A version that no thread has: the engine has to catch up.
 BEHIND = -1
-
-Progress = Callable[[int, int], None]
 
 
 class Thread(StoredThread):
