@@ -76,7 +76,7 @@ def answer(error: TsimError) -> Response:
     headers = {"Retry-After": str(RETRY_SECONDS)} if status in (429, 503) else {}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    return problem(status, error.kind, _detail(error, status), headers)
+    return problem(status, error.kind, detail_of(error, status), headers)
 
 
 def status_of(error: TsimError) -> HTTPStatus:
@@ -113,7 +113,7 @@ def register(app: FastAPI) -> None:
     app.add_exception_handler(Exception, unexpected)
 
 
-def _detail(error: TsimError, status: HTTPStatus) -> str:
+def detail_of(error: TsimError, status: HTTPStatus) -> str:
     """Returns what a client may know of an error: nothing of the server's files."""
     if isinstance(error, ThreadMissingError):
         return "there is no such thread; adding a turn creates it"
