@@ -15,6 +15,7 @@ from tsim.arguments import known, listed, place
 from tsim.arguments import path as checked_path
 from tsim.assemble import CONTEXT_BUDGET, render
 from tsim.checking import check_name
+from tsim.comparing import MOST, Rehearsal, rehearse
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.checked import CheckedEmbedder
@@ -296,6 +297,35 @@ class Memory:
     def write(self, hits: Sequence[Hit], *, threads: Iterable[str]) -> str:
         """Returns hits in several threads as text for a prompt, the threads in the given order."""
         return render(self._arranged(listed("threads", threads), hits), named=True)
+
+    def rehearse(
+        self,
+        thread: str,
+        preset: str | AnyPreset,
+        *,
+        most: int = MOST,
+        known: Rehearsal | None = None,
+    ) -> Rehearsal:
+        """Replays a thread in RAM with another preset, to compare what both find.
+
+        Vectors of turns are those that are stored; summaries or runs of turns may be embedded.
+
+        >>> other = memory.rehearse("alice", "official")  # doctest: +SKIP
+        >>> other.find(memory.thread("alice").prepare("Which model?", budget=600))  # doctest: +SKIP
+
+        Args:
+            thread: The name of the thread.
+            preset: A preset or its name.
+            most: Maximum number of turns of the thread.
+            known: An earlier rehearsal, which is returned if nothing has changed.
+
+        Raises:
+            InputError: The preset is unknown, or the thread has more turns.
+            ThreadMissingError: The thread does not exist.
+        """
+        found = preset if isinstance(preset, Preset) else find_preset(preset)
+        suitable = suited(found, self._embedder.identity)
+        return rehearse(self._store, self._embedder, thread, suitable, most=most, known=known)
 
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""
