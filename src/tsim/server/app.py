@@ -15,6 +15,7 @@ from tsim.server.guard import Guard
 from tsim.server.mcp.http import McpEndpoint
 from tsim.server.metrics import Measured, Metrics
 from tsim.server.namespaces import Namespaces
+from tsim.server.reference import add_reference
 from tsim.server.service import Service
 from tsim.server.settings import Settings
 
@@ -57,13 +58,22 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
             yield
             app.state.ready = False
 
-    app = FastAPI(title="tsim", version=__version__, description=DESCRIPTION, lifespan=lifespan)
+    app = FastAPI(
+        title="tsim",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's pages load their scripts from elsewhere
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
     app.state.service = service
     app.state.ready = False
     problems.register(app)
     app.include_router(_health(metrics))
     app.include_router(rest.router(), prefix="/v1")
     app.include_router(rest.router(), prefix="/v1/namespaces/{namespace}", include_in_schema=False)
+    add_reference(app)
     app.include_router(inspector.router(service))
     app.router.routes.extend(endpoint.routes)
     for name, about, value in (

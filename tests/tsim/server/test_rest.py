@@ -245,8 +245,18 @@ def test_the_description_of_the_api_is_complete(api):
         for method, about in methods.items():
             assert about.get("summary"), (method, path)
             assert about.get("description"), (method, path)
+    assert found["security"] == [{"Key": []}]
     assert found["components"]["schemas"]["TurnsBody"]["examples"]
     assert found["components"]["schemas"]["ContextBody"]["examples"]
+
+
+def test_the_reference_shows_every_request_and_loads_nothing_from_elsewhere(standing):
+    answer = standing.get("/docs")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    for path in standing.get("/openapi.json").json()["paths"]:
+        assert f"<code>{path}</code>" in answer.text
+    assert "//" not in answer.text.replace("openapi.json", "")
+    assert standing.get("/redoc").status_code == 404
 
 
 def test_health_and_metrics_say_nothing_of_who_uses_the_server(api):
