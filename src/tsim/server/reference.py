@@ -50,15 +50,15 @@ def operations(description: Mapping[str, Any]) -> dict[str, list[Operation]]:
     return found
 
 
-def add_reference(app: FastAPI) -> None:
-    """Adds the page to an application, and keys to its description."""
+def add_reference(app: FastAPI, *, keys: bool) -> None:
+    """Adds the page to an application, and keys to its description if requests need them."""
     routes = APIRouter(include_in_schema=False)
     describe = app.openapi
 
     def described() -> dict[str, Any]:
         found = describe()
         found.setdefault("components", {})["securitySchemes"] = SECURITY
-        found["security"] = [{"Key": []}]
+        found["security"] = [{"Key": []}] if keys else []
         return found
 
     app.openapi = described  # type: ignore[method-assign]
