@@ -73,7 +73,7 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
     app.include_router(_health(metrics))
     app.include_router(rest.router(), prefix="/v1")
     app.include_router(rest.router(), prefix="/v1/namespaces/{namespace}", include_in_schema=False)
-    add_reference(app)
+    add_reference(app, keys=settings.keys)
     app.include_router(inspector.router(service))
     app.router.routes.extend(endpoint.routes)
     for name, about, value in (

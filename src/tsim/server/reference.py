@@ -98,8 +98,6 @@ def _example(method: str, path: str, schema: Mapping[str, Any]) -> str:
     given = schema.get("examples", [None])[0]
     address = path.replace("{thread}", "alice")
     if given is None:
-        return (
-            f"curl -X {method.upper()} $URL{address}" if method != "get" else f"curl $URL{address}"
-        )
+        return f"curl -X {method.upper()} $URL{address}"
     body = json.dumps(given, ensure_ascii=False)
     return f"curl $URL{address} -H 'Content-Type: application/json' -d '{body}'"

@@ -245,7 +245,7 @@ def test_the_description_of_the_api_is_complete(api):
         for method, about in methods.items():
             assert about.get("summary"), (method, path)
             assert about.get("description"), (method, path)
-    assert found["security"] == [{"Key": []}]
+    assert found["security"] == []  # this server has no keys
     assert found["components"]["schemas"]["TurnsBody"]["examples"]
     assert found["components"]["schemas"]["ContextBody"]["examples"]
 
