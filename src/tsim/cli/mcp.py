@@ -1,6 +1,7 @@
 """`tsim mcp`: a memory file as tools for an assistant, over stdin and stdout."""
 
 import logging
+import signal
 import sys
 
 from tsim.cli.extras import require_server
@@ -27,5 +28,7 @@ def mcp(
 
     # Whatever is not a message of the protocol belongs on stderr.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="tsim mcp: %(message)s")
+    # Whoever waits for a line of stdin cannot be interrupted otherwise; turns are durable.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     with Memory.open(memory, model=model, preset=preset) as opened:
         anyio.run(build(single(opened)).run_stdio_async)
