@@ -16,13 +16,16 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from tests.support.assistants import VERSIONS, by_http, command, serving_mcp, tell
+from tests.support.assistants import VERSIONS, by_http, command, tell
+from tests.support.hashes import Hashes
+from tests.support.served import make_key, served
 from tsim import Memory
 from tsim.errors import InputError
 from tsim.server.access import Scope
 from tsim.server.access.gate import Access
 from tsim.server.mcp import build, single
 from tsim.server.mcp.confirming import SECONDS, Shown, check, issue
+from tsim.server.mcp.http import security
 from tsim.server.settings import Limits, Settings
 from tsim.tokens.scripts import estimate
 
@@ -35,8 +38,8 @@ LETTER = "the budget letter is due on friday"
 
 
 @pytest.fixture
-def memory(tmp_path, tiny_embedder):
-    with Memory.open(tmp_path / "memory.db", model=tiny_embedder) as opened:
+def memory(tmp_path):
+    with Memory.open(tmp_path / "memory.db", model=Hashes()) as opened:
         yield opened
 
 
@@ -113,8 +116,8 @@ def test_an_assistant_starts_the_command_and_uses_every_tool(version, tmp_path, 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_assistant_uses_every_tool_over_http(version, tmp_path, tiny_embedder):
-    with serving_mcp(tmp_path, tiny_embedder, keys=False) as url:
+def test_an_assistant_uses_every_tool_over_http(version, tmp_path):
+    with served(tmp_path) as url:
         tell(by_http(f"{url}/mcp"), whole_story, version)
         assert (tmp_path / "default.db").is_file()
 
@@ -313,15 +316,8 @@ def test_the_logging_of_the_process_is_left_alone(memory):
         root.handlers = before[1]
 
 
-def key(place, namespace, *scopes):
-    """Makes a key; returns the headers that carry it."""
-    with Access(Settings(place=place).access) as access:
-        _, token = access.create(namespace=namespace, scopes=scopes or [*Scope])
-    return {"Authorization": f"Bearer {token}"}
-
-
-def test_keys_reach_their_own_namespace_alone(tmp_path, tiny_embedder):
-    one, two, any_of_them = (key(tmp_path, name) for name in ("one", "two", None))
+def test_keys_reach_their_own_namespace_alone(tmp_path):
+    one, two, any_of_them = (make_key(tmp_path, name) for name in ("one", "two", None))
 
     async def remembers(client):
         said(await client.call_tool("remember", {"text": RULE}))
@@ -342,7 +338,7 @@ def test_keys_reach_their_own_namespace_alone(tmp_path, tiny_embedder):
         assert said(await client.call_tool("recent", {}))["total"] == 1
 
     tokens = []
-    with serving_mcp(tmp_path, tiny_embedder) as url:
+    with served(tmp_path, keys=True) as url:
         tell(by_http(f"{url}/mcp", one), remembers)
         tell(by_http(f"{url}/mcp", two), finds_nothing)
         tell(by_http(f"{url}/mcp", two), cannot_confirm)
@@ -361,9 +357,9 @@ def test_keys_reach_their_own_namespace_alone(tmp_path, tiny_embedder):
     assert {path.stem for path in tmp_path.glob("*.db")} == {"one", "two"}
 
 
-def test_a_key_does_what_its_scopes_allow(tmp_path, tiny_embedder):
+def test_a_key_does_what_its_scopes_allow(tmp_path):
     reader, writer, eraser = (
-        key(tmp_path, "one", *scopes)
+        make_key(tmp_path, "one", *scopes)
         for scopes in ([Scope.READ], [Scope.WRITE], [Scope.READ, Scope.FORGET])
     )
 
@@ -386,7 +382,7 @@ def test_a_key_does_what_its_scopes_allow(tmp_path, tiny_embedder):
         token = said(await client.call_tool("forget", {"turns": [0]}))["confirm"]
         said(await client.call_tool("forget", {"turns": [0], "confirm": token}))
 
-    with serving_mcp(tmp_path, tiny_embedder) as url:
+    with served(tmp_path, keys=True) as url:
         tell(by_http(f"{url}/mcp", writer), writes)
         tell(by_http(f"{url}/mcp", reader), reads, "2025-11-25")
         tell(by_http(f"{url}/mcp", eraser), erases)
@@ -397,21 +393,30 @@ def test_a_key_does_what_its_scopes_allow(tmp_path, tiny_embedder):
     ]
 
 
-def test_only_posts_to_a_name_of_the_server_are_answered(tmp_path, tiny_embedder):
+def test_only_posts_to_a_name_of_the_server_are_answered(tmp_path):
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     headers = {"Accept": "application/json, text/event-stream"}
-    with serving_mcp(tmp_path, tiny_embedder, keys=False, hosts=("memory.example",)) as url:
+    with served(tmp_path, hosts=("memory.example",)) as url:
         assert httpx.get(f"{url}/mcp", headers=headers).status_code == 405
         assert httpx.delete(f"{url}/mcp").status_code == 405
         post = partial(httpx.post, f"{url}/mcp", json=body)
         assert post(headers=headers).json()["result"]["tools"]
         assert post(headers={**headers, "Host": "memory.example:80"}).status_code == 200
-        assert post(headers={**headers, "Host": "evil.example"}).status_code == 421
+        assert post(headers={**headers, "Host": "evil.example"}).status_code == 403
         assert post(headers={**headers, "Origin": "https://evil.example"}).status_code == 403
 
 
-def test_many_assistants_at_once_see_their_own_writes(tmp_path, tiny_embedder):
-    keys = [key(tmp_path, f"n{number}") for number in range(4)]
+def test_the_transport_knows_the_names_of_the_server_too(tmp_path):
+    of = partial(Settings, place=tmp_path)
+    own = security(of(hosts=("memory.example",)))
+    assert {"127.0.0.1:*", "[::1]:*", "localhost", "memory.example:*"} <= {*own.allowed_hosts}
+    assert "https://memory.example" in own.allowed_origins
+    assert own.enable_dns_rebinding_protection
+    assert not security(of(host="0.0.0.0")).enable_dns_rebinding_protection
+
+
+def test_many_assistants_at_once_see_their_own_writes(tmp_path):
+    keys = [make_key(tmp_path, f"n{number}") for number in range(4)]
 
     async def one(url, number, headers):
         async with Client(by_http(f"{url}/mcp", headers)) as client:
@@ -426,7 +431,7 @@ def test_many_assistants_at_once_see_their_own_writes(tmp_path, tiny_embedder):
             for number, headers in enumerate(keys):
                 group.start_soon(one, url, number, headers)
 
-    with serving_mcp(tmp_path, tiny_embedder) as url:
+    with served(tmp_path, keys=True) as url:
         anyio.run(all_at_once, url)
 
 
@@ -534,14 +539,14 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     assert [*tmp_path.glob("*.db")] == []
 
 
-def test_errors_of_the_store_name_no_files_over_http(tmp_path, tiny_embedder):
+def test_errors_of_the_store_name_no_files_over_http(tmp_path):
     (tmp_path / "default.db").write_text("no memory")
     found = []
 
     async def story(client):
         found.append(await client.call_tool("recent", {}))
 
-    with serving_mcp(tmp_path, tiny_embedder, keys=False) as url:
+    with served(tmp_path) as url:
         tell(by_http(f"{url}/mcp"), story)
     assert str(tmp_path) not in refused(found[0])
     assert "default.db" not in refused(found[0])
