@@ -16,19 +16,22 @@ def mcp(
 ) -> None:
     """Serve a memory file to an assistant by MCP, over stdin and stdout.
 
-    Assistants start this command themselves; see docs/mcp.md. It needs the extra `server`, but no
-    server and no network.
+    Assistants start this command themselves; docs/mcp.md says how to tell them. It opens no port.
 
     Example: tsim mcp --memory memory.db
     """
     require_server()
+    # Whatever is not a message of the protocol belongs on stderr.
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="tsim mcp: %(message)s")
+    with Memory.open(memory, model=model, preset=preset) as opened:
+        _serve(opened)
+
+
+def _serve(memory: Memory) -> None:
     import anyio
 
     from tsim.server.mcp import build, single
 
-    # Whatever is not a message of the protocol belongs on stderr.
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="tsim mcp: %(message)s")
-    # Whoever waits for a line of stdin cannot be interrupted otherwise; turns are durable.
+    # A thread that waits for a line of stdin would outlast an interrupt. Turns are durable.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    with Memory.open(memory, model=model, preset=preset) as opened:
-        anyio.run(build(single(opened)).run_stdio_async)
+    anyio.run(build(single(memory)).run_stdio_async)
