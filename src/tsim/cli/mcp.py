@@ -3,6 +3,9 @@
 import logging
 import signal
 import sys
+from typing import Annotated
+
+import typer
 
 from tsim.cli.extras import require_server
 from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName
@@ -13,6 +16,9 @@ def mcp(
     memory: MemoryPath = MEMORY,
     model: Model = None,
     preset: PresetName = PRESET,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="If it cannot start, say why as JSON.")
+    ] = False,
 ) -> None:
     """Serve a memory file to an assistant by MCP, over stdin and stdout.
 
