@@ -1,6 +1,7 @@
 """The six tools, whatever the transport."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
@@ -195,7 +196,7 @@ class Tools:
             named = opened.memory.thread(thread)
             chosen = named.search(**asked)
             there = {turn.id for hit in chosen for turn in hit.turns}
-            others = [hit for hit in named.search(**wider) if not there & _ids(hit)]
+            others = [one for hit in named.search(**wider) if (one := _without(hit, there)).turns]
             return answers.Explained(
                 chosen=[answers.reason(hit) for hit in chosen],
                 near=[answers.near(hit) for hit in others[:NEAR]],
@@ -234,5 +235,5 @@ class Tools:
         return await self._work(work)
 
 
-def _ids(hit: Hit) -> set[int]:
-    return {turn.id for turn in hit.turns}
+def _without(hit: Hit, turns: Collection[int]) -> Hit:
+    return replace(hit, turns=tuple(turn for turn in hit.turns if turn.id not in turns))
