@@ -18,6 +18,7 @@ from tsim.checking import check_name
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.checked import CheckedEmbedder
+from tsim.embed.protocol import require_text
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
@@ -167,6 +168,25 @@ class Memory:
         using = f"preset {self._preset.name}, model {self._embedder.identity}"
         return f"<Memory {self._store.location}: {size}, {using}{state}>"
 
+    @property
+    def model(self) -> str:
+        """The identity of the embedding model."""
+        return self._embedder.identity
+
+    @property
+    def preset(self) -> AnyPreset:
+        """The preset, with the weights that were fitted for the model."""
+        return self._preset
+
+    @property
+    def erased(self) -> bool:
+        """Whether the bytes of everything that was forgotten are erased from the store."""
+        return not self._store.scrub_due()
+
+    def count_tokens(self, text: str) -> int:
+        """Returns how many tokens a text has, as budgets count them."""
+        return self._measure.tokens(require_text(text))
+
     def thread(self, name: str) -> Thread:
         """Returns the thread with the given name; adding its first turn creates it.
 
@@ -199,6 +219,7 @@ class Memory:
         budget: int | None = None,
         min_relevance: float | None = None,
         tokens: Tokens | None = None,
+        named: bool = False,
         **only: Unpack[Narrowing],
     ) -> list[Hit]:
         """Finds what is relevant to a query in several threads, best first.
@@ -213,6 +234,8 @@ class Memory:
                 likely each holds what was asked. Defaults to the preset's budget, if it has one.
             min_relevance: As for `Thread.search`.
             tokens: As for `Thread.search`.
+            named: Whether the names of threads in headings, as `write` puts them there, use up the
+                budget, too.
             only: `since`, `until`, `roles`, `meta` and `now`, as for `Thread.search`. Without
                 `now`, "yesterday" is relative to the latest turn of each thread.
 
@@ -221,7 +244,7 @@ class Memory:
             ThreadMissingError: One of the threads does not exist.
         """
         asked, names = self._asked(query, threads, k, budget, min_relevance, tokens, only)
-        return self._across(asked, names, named=False)
+        return self._across(asked, names, named=named)
 
     def context(
         self,
@@ -237,9 +260,21 @@ class Memory:
 
         Headings name the thread: `[alice 3-9]`. Threads are in the given order.
         """
-        asked, names = self._asked(query, threads, None, budget, min_relevance, tokens, only)
-        hits = self._across(asked, names, named=True)
-        return render(self._arranged(names, hits), named=True)
+        names = listed("threads", threads)
+        hits = self.search(
+            query,
+            threads=names,
+            budget=budget,
+            min_relevance=min_relevance,
+            tokens=tokens,
+            named=True,
+            **only,
+        )
+        return self.write(hits, threads=names)
+
+    def write(self, hits: Sequence[Hit], *, threads: Iterable[str]) -> str:
+        """Returns hits in several threads as text for a prompt, the threads in the given order."""
+        return render(self._arranged(listed("threads", threads), hits), named=True)
 
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import cache, files, forget, keys, listings, models, turns
+from tsim.cli import cache, files, forget, keys, listings, models, serve, turns
 from tsim.cli.shell import run, say
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ for command in (
     files.import_,
     files.backup,
     files.doctor,
+    serve.serve,
 ):
     app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(keys.app, name="keys")

@@ -40,6 +40,11 @@ class Namespaces:
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._opening: dict[str, threading.Lock] = {}
 
+    @property
+    def count(self) -> int:
+        """Number of memories that are open."""
+        return len(self._opened)
+
     def names(self) -> list[str]:
         """Returns the namespaces that have a memory, sorted."""
         only = self._settings.only

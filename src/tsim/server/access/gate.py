@@ -140,6 +140,11 @@ class Access:
         with self._file.reading() as connection:
             return keys.listed(connection)
 
+    def usable(self) -> bool:
+        """Returns whether there is a key that is neither expired nor revoked."""
+        now = self._clock()
+        return any(key.valid(now) for key in self.keys())
+
     def revoke(self, name: str) -> Key:
         """Ends a key at once, and logs it; one that was revoked already stays as it is.
 
