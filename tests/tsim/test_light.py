@@ -94,6 +94,7 @@ def memory(tmp_path):
         "episodes -m {memory} -t alice --model all-MiniLM-L6-v2",
         "doctor -m {memory} --model all-MiniLM-L6-v2",
         "keys create --help",
+        "serve --help",
     ],
 )
 def test_commands_that_embed_nothing_load_no_encoder(command, memory, tmp_path, monkeypatch):
