@@ -2,6 +2,7 @@
 
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -231,6 +232,20 @@ def test_nobody_waits_long_for_a_writer_that_was_killed_in_its_turn(tmp_path):
     ):
         way.lost()
     assert hours.now - hours.begun < TURN_SECONDS / 2
+
+
+def test_nobody_waits_for_a_place_that_is_kept_far_too_long(tmp_path):
+    """A clock that was wrong, or a changed byte."""
+    path = tmp_path / "m.db"
+    rival, write = intruder(path, "a")
+    with closing(rival):
+        assert write()
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("INSERT INTO line VALUES (5, 0, ?)", (time.time() + 10_000,))
+        assert write()
+        with Turns(rival, "a", patience=1) as way:
+            way.lost()
+            assert way.ticket == 6
 
 
 def test_a_place_in_line_is_kept_for_a_turn_and_no_longer(tmp_path):

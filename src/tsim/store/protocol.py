@@ -161,8 +161,8 @@ class Store(Reader, Protocol):
         """Puts a writer in line for a thread, or for all threads; returns its ticket.
 
         As long as somebody is in line, `commit` and `replace_all` write nothing for those who come
-        later or are not in line. A place is kept for some seconds unless it is renewed, in case
-        the writer dies.
+        later or are not in line. A place is kept for some seconds, a minute at most, unless it is
+        renewed, in case the writer dies.
         """
         ...
 
