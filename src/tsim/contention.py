@@ -7,8 +7,8 @@ write nothing until it has, or until its place is given up.
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -156,6 +156,19 @@ class FairLock:
         trace: TracebackType | None,
     ) -> None:
         self._release()
+
+    @contextmanager
+    def if_free(self) -> Iterator[bool]:
+        """Takes the lock unless anybody has it, this thread included; yields whether it did."""
+        with self._guard:
+            free = self._owner is None
+            if free:
+                self._owner, self._depth = threading.get_ident(), 1
+        try:
+            yield free
+        finally:
+            if free:
+                self._release()
 
     def _release(self) -> None:
         with self._guard:

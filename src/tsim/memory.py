@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, Unpack
+from weakref import WeakValueDictionary
 
 from tsim import replay
 from tsim.across import across
@@ -14,6 +15,7 @@ from tsim.arguments import known, listed, place
 from tsim.arguments import path as checked_path
 from tsim.assemble import CONTEXT_BUDGET, render
 from tsim.checking import check_name
+from tsim.comparing import MOST, Rehearsal, rehearse
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.checked import CheckedEmbedder
@@ -22,6 +24,7 @@ from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
 from tsim.presets import DEFAULT, PRESETS, AnyPreset, Preset, find_preset, suited
+from tsim.residency import RESIDENT_TURNS, Residency
 from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
 from tsim.thread import Thread
@@ -49,6 +52,7 @@ class Memory:
         preset: AnyPreset,
         *,
         tokens: Tokens = "estimate",
+        resident: int | Residency | None = RESIDENT_TURNS,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -60,12 +64,13 @@ class Memory:
             preset: The memory method and its constants. `LATE` is used with the weights that were
                 fitted for the embedder's model.
             tokens: What counts the tokens of budgets; see `Memory.open`.
+            resident: How many turns stay in RAM; see `Memory.open`.
             rebuild: If the memory was written with another model or preset, embed and index all
                 its turns again instead of raising `MismatchError`.
             progress: Called during a rebuild with the number of turns done and the total.
 
         Raises:
-            InputError: `tokens` cannot be used.
+            InputError: `tokens` or `resident` cannot be used.
             ModelError: The embedder has no identity or dimension.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
@@ -76,7 +81,9 @@ class Memory:
         self._embedder: Embedder = CheckedEmbedder(embedder)
         self._preset = suited(preset, self._embedder.identity)
         self._closes_store = False
-        self._threads: dict[str, Thread] = {}
+        self._residency = resident if isinstance(resident, Residency) else Residency(resident)
+        # Whoever uses a thread holds it, and the residency holds those in RAM.
+        self._threads: WeakValueDictionary[str, Thread] = WeakValueDictionary()
         self._lock = threading.Lock()
         self.rebuilt = False
         if rebuild and store.read_only:
@@ -92,6 +99,7 @@ class Memory:
         model: str | Embedder | None = None,
         preset: str | AnyPreset | None = None,
         tokens: Tokens = "estimate",
+        resident: int | Residency | None = RESIDENT_TURNS,
         read_only: bool = False,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
@@ -108,6 +116,9 @@ class Memory:
                 `"words"`, 1.3 × whitespace-separated words; the path of a Hugging Face
                 `tokenizer.json`; `"tiktoken:NAME"`, if tiktoken is installed; or a function that
                 takes a text and returns its number of tokens.
+            resident: How many turns stay in RAM, in all threads together. The threads that were
+                not used for the longest time are unloaded, and loaded again when they are used.
+                A `Residency` can be shared by several memories; None for no bound.
             read_only: Search and export a file that may not be written: nothing is written to the
                 file, which must exist. Whatever would change the memory raises
                 `StoreReadOnlyError`.
@@ -117,7 +128,7 @@ class Memory:
 
         Raises:
             InputError: Both or neither of `path` and `store` were given, the preset is unknown, or
-                `tokens` cannot be used.
+                `tokens` or `resident` cannot be used.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
             StoreError: The file or store cannot be used.
@@ -132,7 +143,13 @@ class Memory:
         try:
             written = preset or _written_with(opened)
             memory = cls(
-                opened, embedder, written, tokens=tokens, rebuild=rebuild, progress=progress
+                opened,
+                embedder,
+                written,
+                tokens=tokens,
+                resident=resident,
+                rebuild=rebuild,
+                progress=progress,
             )
         except BaseException:
             if store is None:
@@ -153,7 +170,11 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Closes the file opened by `Memory.open(path)`; a store passed in stays open."""
+        """Closes the file opened by `Memory.open(path)`; a store passed in stays open.
+
+        What the threads keep in RAM is freed.
+        """
+        self._residency.unload([*self._threads.values()])
         if self._closes_store:
             self._store.close()
 
@@ -194,16 +215,18 @@ class Memory:
         """
         check_name(name)
         with self._lock:
-            if name not in self._threads:
-                self._threads[name] = Thread(
+            thread = self._threads.get(name)
+            if thread is None:
+                thread = self._threads[name] = Thread(
                     name,
                     self._store,
                     self._embedder,
                     self._preset,
                     self._accepted(),
                     self._measure,
+                    self._residency,
                 )
-            return self._threads[name]
+            return thread
 
     def threads(self) -> list[str]:
         """Returns the names of all threads, sorted."""
@@ -275,11 +298,41 @@ class Memory:
         """Returns hits in several threads as text for a prompt, the threads in the given order."""
         return render(self._arranged(listed("threads", threads), hits), named=True)
 
+    def rehearse(
+        self,
+        thread: str,
+        preset: str | AnyPreset,
+        *,
+        most: int = MOST,
+        known: Rehearsal | None = None,
+    ) -> Rehearsal:
+        """Replays a thread in RAM with another preset, to compare what both find.
+
+        Vectors of turns are those that are stored; summaries or runs of turns may be embedded.
+
+        >>> other = memory.rehearse("alice", "official")  # doctest: +SKIP
+        >>> other.find(memory.thread("alice").prepare("Which model?", budget=600))  # doctest: +SKIP
+
+        Args:
+            thread: The name of the thread.
+            preset: A preset or its name.
+            most: Maximum number of turns of the thread.
+            known: An earlier rehearsal, which is returned if nothing has changed.
+
+        Raises:
+            InputError: The preset is unknown, or the thread has more turns.
+            ThreadMissingError: The thread does not exist.
+        """
+        found = preset if isinstance(preset, Preset) else find_preset(preset)
+        suitable = suited(found, self._embedder.identity)
+        return rehearse(self._store, self._embedder, thread, suitable, most=most, known=known)
+
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""
         cached = CachedVectors(self._embedder, self._store, name)
         there = self._store.remove(name)
         if there:
+            self._residency.unload([self.thread(name)])
             cached.forget_removed()
             self._store.scrub()  # stays due, and is retried by verify, if others use the memory
         return there

@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import NoReturn
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from starlette.datastructures import Headers
@@ -57,12 +59,10 @@ class Guard:
         if raw := scope.get("raw_path"):
             scope = {**scope, "path": "/".join(map(_segment, raw.split(b"/")))}
         body = _Body(receive, most, self._limits.body_seconds)
-        try:
-            await self._app(scope, body, _noting(body, reply))
-        except _RefusedError as refused:
-            if body.answered:
-                raise
-            await refused.response(scope, receive, reply)
+        with suppress(_RefusedError):
+            await self._app(scope, body, _unless_refused(body, reply))
+        if body.refusal is not None and not body.answered:
+            await body.refusal(scope, receive, reply)
 
     def _admit(self, scope: Scope) -> int:
         """Returns how many bytes the body may have."""
@@ -91,10 +91,6 @@ class Guard:
 class _RefusedError(Exception):
     """Ends a request whose body cannot be received."""
 
-    def __init__(self, response: Response) -> None:
-        super().__init__()
-        self.response = response
-
 
 class _Body:
     """Receives a request piece by piece, within bounds."""
@@ -106,6 +102,7 @@ class _Body:
         self._seconds = seconds
         self._complete = False
         self.answered = False
+        self.refusal: Response | None = None
 
     async def __call__(self) -> Message:
         if self._complete:  # what follows is the end of the connection
@@ -115,16 +112,17 @@ class _Body:
                 message = await self._receive()
         except TimeoutError:
             slow = f"nothing of the request came for {self._seconds:g} seconds"
-            raise _RefusedError(
-                problems.problem(408, "too_slow", slow, {"Connection": "close"})
-            ) from None
+            self._refuse(problems.problem(408, "too_slow", slow))
         self._complete = not message.get("more_body", False)
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            response = problems.answer(_too_large(self._most))
-            response.headers["Connection"] = "close"
-            raise _RefusedError(response)
+            self._refuse(problems.answer(_too_large(self._most)))
         return message
+
+    def _refuse(self, response: Response) -> NoReturn:
+        response.headers["Connection"] = "close"
+        self.refusal = response
+        raise _RefusedError
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str] | None:
@@ -169,12 +167,15 @@ def _too_large(most: int) -> TooLargeError:
     return TooLargeError(f"a request may have at most {most} bytes; send it in several")
 
 
-def _noting(body: _Body, send: Send) -> Send:
-    async def noting(message: Message) -> None:
-        body.answered = True
-        await send(message)
+def _unless_refused(body: _Body, send: Send) -> Send:
+    """Sends what an application answers, unless it is about a body that was refused."""
 
-    return noting
+    async def sending(message: Message) -> None:
+        if body.refusal is None or body.answered:
+            body.answered = True
+            await send(message)
+
+    return sending
 
 
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
