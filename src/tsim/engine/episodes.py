@@ -7,6 +7,7 @@ raw turns; its summary and clusters are created when it closes.
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -306,7 +307,9 @@ class EpisodeEngine(Numbered):
         return closed
 
     def _no_clusters(self) -> Clusters:
-        return Clusters(self.settings.clusters, self._raw.dimension, self._summary_vector)
+        # No method of the engine: a cycle of references would stay in RAM for a while.
+        vector_of = partial(_summary_vector, self._summaries, self._summary_place)
+        return Clusters(self.settings.clusters, self._raw.dimension, vector_of)
 
     def _close(self, episode: int, vector: Vector) -> None:
         self._summary_place[episode] = len(self._closed)
@@ -383,7 +386,7 @@ class EpisodeEngine(Numbered):
         kin = np.unique(np.concatenate([members[-pool:] for _, members in groups]))
         kin = kin[kin != seed]
         places = self._places(kin)
-        near = np.vecdot(self._summaries.take(places), self._summary_vector(seed))
+        near = np.vecdot(self._summaries.take(places), self._summaries[self._summary_place[seed]])
         near[summary[places] == -np.inf] = -np.inf
         top = _top(near, self.settings.rank.seed_relatives)
         found = tuple((int(kin[place]), similarity) for place, similarity in top)
@@ -422,11 +425,12 @@ class EpisodeEngine(Numbered):
         episodes = self._turn_episodes
         return bisect_left(episodes, episode), bisect_left(episodes, episode + 1)
 
-    def _summary_vector(self, episode: int) -> Vector:
-        return self._summaries[self._summary_place[episode]]
-
     def _place(self, turn: int) -> int:
         return bisect_left(self._turn_ids, turn)
+
+
+def _summary_vector(rows: DenseIndex, places: Mapping[int, int], episode: int) -> Vector:
+    return rows[places[episode]]
 
 
 def _arrival(turn: NewTurn | Turn, vector: Vector) -> Arrival:

@@ -96,6 +96,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def size(self) -> int:
+        """How much it keeps in RAM, as the number of turns that take as much."""
+        ...
+
+    @property
     def known(self) -> tuple[int, int]:
         """The first turn id and the first closed episode id that this state does not have."""
         ...

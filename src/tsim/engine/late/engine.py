@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tsim.assemble import chronological
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import Mark, ThreadIndex
 from tsim.engine.late.pricing import prices
@@ -77,7 +78,7 @@ class LateSettings:
 
     def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
         """Sorts hits into the order used in a prompt: chronological."""
-        return sorted(hits, key=lambda hit: [turn.id for turn in hit.turns])
+        return chronological(hits)
 
 
 class LateEngine(Numbered):

@@ -1,5 +1,8 @@
-"""Who may do what: keys, bound to a namespace, and a log of what was done with them."""
+"""Who may do what: keys, bound to a namespace, and a log of what was done with them.
 
-from tsim.server.access.principal import EVERYTHING, Principal, Scope
+`tsim.server.access.gate` has `Access`, which needs the extra `server`; what is here does not.
+"""
 
-__all__ = ["EVERYTHING", "Principal", "Scope"]
+from tsim.server.access.principal import ANY, EVERYTHING, Principal, Scope
+
+__all__ = ["ANY", "EVERYTHING", "Principal", "Scope"]

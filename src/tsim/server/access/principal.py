@@ -16,6 +16,8 @@ class Scope(StrEnum):
 
 
 EVERYTHING = frozenset(Scope)
+# All namespaces, where a text is needed; it is the name of none.
+ANY = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from tsim.server.inspector.guarding import Tokens, require_same_site
 from tsim.server.inspector.pages import ROOT, asset, base, page
 from tsim.server.inspector.rehearsals import Rehearsals
 from tsim.server.inspector.views import Values, Visit, around, selection_of
-from tsim.server.problems import RETRY_SECONDS, detail_of, status_of
+from tsim.server.problems import RETRY_SECONDS, detail, status_of
 from tsim.server.service import COOKIE, Service
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -185,7 +185,7 @@ def _guarded(handler: Handler) -> Handler:
             return page(request, "login.html", status=401, wrong="", following=following)
         except TsimError as error:
             status = status_of(error)
-            answer = _error(request, status, detail_of(error, status))
+            answer = _error(request, status, detail(error))
             if status in (429, 503):
                 answer.headers["Retry-After"] = str(RETRY_SECONDS)
             return answer

@@ -1,4 +1,4 @@
-"""A memory file as a SQLite database: opening, transactions, maintenance."""
+"""A file as a SQLite database: opening, transactions, maintenance."""
 
 import sqlite3
 import threading
@@ -9,10 +9,8 @@ from pathlib import Path
 
 from tsim import private, unfinished
 from tsim.errors import StoreError
-from tsim.store.sqlite.failures import explain
+from tsim.store.sqlite.kind import MEMORY, Kind
 from tsim.store.sqlite.leftovers import Leftovers
-from tsim.store.sqlite.migrate import known, migrate
-from tsim.store.sqlite.recognise import require_ours
 
 # Pages in the write-ahead log before a checkpoint: fewer, larger checkpoints than the default.
 CHECKPOINT_PAGES = 8000
@@ -29,17 +27,19 @@ class DatabaseFile:
 
     read_only = False
 
-    def __init__(self, path: Path, *, busy_seconds: float) -> None:
+    def __init__(self, path: Path, *, busy_seconds: float, kind: Kind = MEMORY) -> None:
         """Opens the file, creating or migrating it if needed. Its directory must exist.
 
         Args:
             path: The file.
             busy_seconds: How long to wait for other processes.
+            kind: What kind of file it is.
 
         Raises:
-            StoreError: The file is not a memory file, or cannot be used.
+            StoreError: The file is of another kind, or cannot be used.
         """
         self.path = path
+        self._kind = kind
         self._busy_seconds = busy_seconds
         self._writer_lock = threading.RLock()
         self._idle_lock = threading.Lock()
@@ -49,7 +49,7 @@ class DatabaseFile:
             raise StoreError("expected a file, found ':memory:'; use a temporary file instead")
         if not path.parent.is_dir():
             raise StoreError(f"{path.parent} is not a directory; create it first")
-        require_ours(path)
+        kind.require(path)
         unfinished.sweep(path.parent)
         with suppress(OSError):  # SQLite gives the log the mode of the file, and explains failures
             private.create(path)
@@ -163,7 +163,7 @@ class DatabaseFile:
         execute("PRAGMA synchronous = FULL")
         execute("PRAGMA secure_delete = ON")
         execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        migrate(self._writer, known())
+        self._kind.migrate(self._writer)
 
     def _lend(self) -> sqlite3.Connection:
         self._require_open()
@@ -216,4 +216,4 @@ class DatabaseFile:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explain(self.path, error) from error
+            raise self._kind.explain(self.path, error) from error
