@@ -1,24 +1,19 @@
-"""An inspector to test: an embedder that sees words, keys without a database, a real server."""
+"""The pages of a server, to be asked for without a network; an embedder that sees words."""
 
 import hashlib
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import uvicorn
-from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
-from tsim.errors import KeyMissingError
-from tsim.server.access import Principal, Scope
-from tsim.server.inspector import router
-from tsim.server.namespaces import Namespaces
-from tsim.server.problems import register
+from tsim.server.app import create_app
 from tsim.server.service import Service
 from tsim.server.settings import Settings
 from tsim.words import terms
 
+HOME = "http://127.0.0.1:8765"
 DIMENSION = 96
 
 
@@ -42,52 +37,9 @@ class WordEmbedder:
         return row
 
 
-class Keys:
-    """A gate with a few keys; notes are kept as they come."""
-
-    def __init__(self, **keys: Principal) -> None:
-        self.keys = keys
-        self.notes: list[tuple[str, str, dict]] = []
-
-    def admit(self, token: str) -> Principal:
-        if token not in self.keys:
-            raise KeyMissingError("this needs a valid key")
-        return self.keys[token]
-
-    def note(self, principal: Principal, action: str, namespace: str, **about: object) -> None:
-        self.notes.append((action, namespace, {"key": principal.key, **about}))
-
-
-def key(name: str, namespace: str | None, *scopes: Scope) -> Principal:
-    return Principal(namespace=namespace, scopes=frozenset(scopes), key=name)
-
-
-def service_of(directory: Path, gate: Keys | None = None) -> Service:
-    settings = Settings(place=directory, keys=gate is not None)
-    return Service(settings, Namespaces(settings, WordEmbedder()), gate or Keys())
-
-
-def app_of(service: Service) -> FastAPI:
-    app = FastAPI()
-    register(app)
-    app.include_router(router(service))
-    return app
-
-
 @contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
-    """Runs an application on a free port; yields its address."""
-    server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", ws="none")
-    )
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        if not thread.is_alive():
-            raise RuntimeError("the server did not start")
-        thread.join(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
+def opened(directory: Path, *, keys: bool = False) -> Iterator[tuple[Service, TestClient]]:
+    """Opens the application; yields what its parts share, and a client."""
+    app = create_app(Settings(place=directory, keys=keys), embedder=WordEmbedder())
+    with TestClient(app, base_url=HOME) as client:
+        yield app.state.service, client

@@ -7,15 +7,12 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.support.inspecting import Keys, WordEmbedder, app_of, key, service_of
+from tests.support.inspecting import HOME, WordEmbedder, opened
 from tsim import AccessError, Memory, NewTurn
 from tsim.server.access import Scope
-from tsim.server.inspector.asking import count
 from tsim.server.inspector.guarding import LASTS, Tokens
-from tsim.server.inspector.listing import last_turn
 from tsim.server.service import COOKIE
 
-HOME = "http://127.0.0.1:8765"
 HERE = {"origin": HOME, "sec-fetch-site": "same-origin"}
 TOPICS = [
     "the harbour crane lifts copper cable onto the barge",
@@ -47,17 +44,20 @@ def reading(service, namespace="default"):
 
 
 @pytest.fixture
-def service(tmp_path):
-    made = service_of(tmp_path)
-    write(made, "default", "alice/ä b", talk(60))
-    yield made
-    made.namespaces.close()
+def inspector(tmp_path):
+    with opened(tmp_path) as (service, client):
+        write(service, "default", "alice/ä b", talk(60))
+        yield service, client
 
 
 @pytest.fixture
-def client(service):
-    with TestClient(app_of(service), base_url=HOME) as made:
-        yield made
+def service(inspector):
+    return inspector[0]
+
+
+@pytest.fixture
+def client(inspector):
+    return inspector[1]
 
 
 def text_of(answer):
@@ -85,10 +85,10 @@ def test_threads_are_listed_with_turns_and_times_a_page_at_a_time(service, clien
 
 
 def test_a_namespace_without_a_memory_is_an_empty_list(tmp_path):
-    with TestClient(app_of(service_of(tmp_path)), base_url=HOME) as client:
+    with opened(tmp_path) as (_, client):
         assert "There is no thread yet" in get(client).text
         get(client, "/thread", 404, thread="x")
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("*.db")) == []
 
 
 def test_a_map_has_a_block_for_each_episode_and_a_threshold_redraws_it(client):
@@ -135,24 +135,15 @@ def test_a_question_shows_spans_reasons_and_the_exact_context(service, client):
         thread = memory.thread("alice/ä b")
         hits = thread.search("When is the violin lesson?", budget=90)
         context = thread.write(hits)
-        measure = thread.prepare("x").measure
+        tokens = memory.count_tokens(context)
     (shown,) = re.findall(r'<pre[^>]*aria-label="Context">(.*?)</pre>', page.text, re.S)
     assert html.unescape(shown) == context
     words = text_of(page)
-    assert f"{count(measure, context)} of 90 tokens" in re.sub(r"\s+", " ", words)
-    assert count(measure, context) <= 90
+    assert f"{tokens} of 90 tokens" in re.sub(r"\s+", " ", words)
+    assert tokens <= 90
     assert page.text.count('<article class="hit"') == len(hits)
     assert "violin" in words and "new topic at its start" in words and "cosine" in words
     assert "did not fit" in words
-
-
-def test_the_count_of_tokens_is_the_smallest_budget_that_takes_a_text(service):
-    with reading(service) as memory:
-        measure = memory.thread("alice/ä b").prepare("x").measure
-    for text in ("", "word", "some more words " * 40, "語" * 300):
-        found = count(measure, text)
-        assert measure.room(found) >= measure.size(text)
-        assert not found or measure.room(found - 1) < measure.size(text)
 
 
 def test_what_is_too_unlikely_is_shown_as_such(client):
@@ -295,6 +286,12 @@ def left(service, thread="alice/ä b"):
         return [turn.id for turn in memory.thread(thread)]
 
 
+def noted(service):
+    """What the audit log says about forgetting."""
+    found = service.gate.audit()
+    return [(e.action, e.namespace, e.key, e.about) for e in found if e.action == "forget"]
+
+
 def test_a_preview_shows_exactly_what_goes_and_the_form_forgets_it(service, client):
     page = get(client, "/forget", thread="alice/ä b", turns=["3-5", "9"])
     ids = re.findall(r'turn=(\d+)">\d+</a> <bdi>', page.text)
@@ -302,13 +299,8 @@ def test_a_preview_shows_exactly_what_goes_and_the_form_forgets_it(service, clie
     receipt = client.post("/inspector/forget", data=form_of(page), headers=HERE)
     assert receipt.status_code == 200 and "3-5,9" in receipt.text
     assert left(service) == [n for n in range(60) if n not in (3, 4, 5, 9)]
-    gate = service.gate
-    assert gate.notes == [
-        (
-            "forget",
-            "default",
-            {"key": "", "thread": "alice/ä b", "turns": 4, "by": "inspector"},
-        )
+    assert noted(service) == [
+        ("forget", "default", "", {"thread": "alice/ä b", "turns": 4, "by": "inspector"})
     ]
     assert "4 turns here were forgotten" in get(client, "/thread", thread="alice/ä b").text
     again = client.post("/inspector/forget", data=form_of(page), headers=HERE)
@@ -351,7 +343,7 @@ def test_forms_of_other_sites_change_nothing(service, client, headers):
     form = form_of(get(client, "/forget", thread="alice/ä b", turns="1"))
     answer = client.post("/inspector/forget", data=form, headers=headers)
     assert answer.status_code == 403
-    assert len(left(service)) == 60 and service.gate.notes == []
+    assert len(left(service)) == 60 and noted(service) == []
 
 
 def test_a_token_is_for_one_selection_only(service, client):
@@ -391,17 +383,15 @@ def test_what_was_forgotten_is_in_no_comparison(service, client):
 
 @pytest.fixture
 def keyed(tmp_path):
-    gate = Keys(
-        reader=key("k1", "first", Scope.READ),
-        forgetter=key("k2", "first", Scope.READ, Scope.FORGET),
-        other=key("k3", "second", *Scope),
-    )
-    made = service_of(tmp_path, gate)
-    write(made, "first", "secrets of first", talk(12))
-    write(made, "second", "secrets of second", talk(12))
-    with TestClient(app_of(made), base_url=HOME) as client:
-        yield made, client
-    made.namespaces.close()
+    """A server with keys; those are by the name of whom they are for."""
+    with opened(tmp_path, keys=True) as (service, client):
+        write(service, "first", "secrets of first", talk(12))
+        write(service, "second", "secrets of second", talk(12))
+        made = {
+            "reader": service.gate.create(namespace="first", scopes=[Scope.READ]),
+            "forgetter": service.gate.create(namespace="first", scopes=[Scope.READ, Scope.FORGET]),
+        }
+        yield service, client, {name: token for name, (_, token) in made.items()}
 
 
 def login(client, token, **more):
@@ -414,7 +404,7 @@ def login(client, token, **more):
 
 
 def test_without_a_key_every_page_asks_for_one(keyed):
-    _, client = keyed
+    _, client, _ = keyed
     for path in ("", "/thread", "/turns", "/turn", "/ask", "/compare", "/braid", "/forget"):
         for prefix in ("", "/ns/first"):
             page = get(client, prefix + path, 401, thread="secrets of first", query="violin")
@@ -425,9 +415,9 @@ def test_without_a_key_every_page_asks_for_one(keyed):
 
 
 def test_a_key_opens_its_namespace_and_no_other(keyed):
-    _, client = keyed
+    _, client, keys = keyed
     assert login(client, "wrong").status_code == 401
-    entered = login(client, "reader", following="/inspector/thread?thread=secrets of first")
+    entered = login(client, keys["reader"], following="/inspector/thread?thread=secrets of first")
     assert entered.status_code == 303
     assert entered.headers["location"].startswith("/inspector/thread?thread=secrets")
     cookie = entered.headers["set-cookie"].lower()
@@ -442,44 +432,46 @@ def test_a_key_opens_its_namespace_and_no_other(keyed):
 
 
 def test_a_key_for_reading_cannot_forget(keyed):
-    service, client = keyed
-    login(client, "reader")
+    service, client, keys = keyed
+    login(client, keys["reader"])
     assert "Forget" not in get(client, "/turns", thread="secrets of first").text
     get(client, "/forget", 403, thread="secrets of first", turns="1")
-    login(client, "forgetter")
+    login(client, keys["forgetter"])
     form = form_of(get(client, "/forget", thread="secrets of first", turns="1"))
-    login(client, "reader")
+    login(client, keys["reader"])
     assert client.post("/inspector/forget", data=form, headers=HERE).status_code == 403
-    login(client, "forgetter")
+    login(client, keys["forgetter"])
     assert client.post("/inspector/forget", data=form, headers=HERE).status_code == 200
-    assert [(note[0], note[1], note[2]["key"]) for note in service.gate.notes] == [
-        ("forget", "first", "k2")
-    ]
+    named = keys["forgetter"].split("_")[1]
+    assert [note[:3] for note in noted(service)] == [("forget", "first", named)]
 
 
 def test_over_https_the_cookie_is_secure_and_logging_out_removes_it(keyed):
-    service, _ = keyed
-    with TestClient(app_of(service), base_url="https://127.0.0.1:8765") as client:
-        headers = {"origin": "https://127.0.0.1:8765"}
-        entered = client.post(
-            "/inspector/login", data={"key": "reader"}, headers=headers, follow_redirects=False
-        )
-        assert "secure" in entered.headers["set-cookie"].lower()
-        assert get(client).status_code == 200
-        client.post("/inspector/logout", headers=headers)
-        get(client, "", 401)
+    _, client, keys = keyed
+    secure = TestClient(client.app, base_url="https://127.0.0.1:8765")
+    headers = {"origin": "https://127.0.0.1:8765"}
+    entered = secure.post(
+        "/inspector/login",
+        data={"key": keys["reader"]},
+        headers=headers,
+        follow_redirects=False,
+    )
+    assert "secure" in entered.headers["set-cookie"].lower()
+    get(secure)
+    secure.post("/inspector/logout", headers=headers)
+    get(secure, "", 401)
 
 
 @pytest.mark.parametrize("following", ["https://evil.example", "//evil.example", "/v1/x", "x"])
 def test_logging_in_leads_to_pages_of_the_inspector_only(keyed, following):
-    _, client = keyed
-    assert login(client, "reader", following=following).headers["location"] == "/inspector"
+    _, client, keys = keyed
+    assert login(client, keys["reader"], following=following).headers["location"] == "/inspector"
 
 
 def test_logging_in_from_another_site_is_refused(keyed):
-    _, client = keyed
+    _, client, keys = keyed
     answer = client.post(
-        "/inspector/login", data={"key": "reader"}, headers={"origin": "http://evil.example"}
+        "/inspector/login", data={"key": keys["reader"]}, headers={"origin": "http://evil.example"}
     )
     assert answer.status_code == 403 and "set-cookie" not in answer.headers
 
@@ -509,15 +501,3 @@ def test_what_cannot_be_used_gets_a_friendly_page(client, path):
 def test_a_form_that_is_too_large_is_refused(service, client):
     answer = client.post("/inspector/forget", content=b"x" * (2 << 20), headers=HERE)
     assert answer.status_code == 413
-
-
-def test_the_last_turn_is_found_wherever_turns_were_forgotten(tmp_path):
-    with Memory.open(tmp_path / "m.db", model=WordEmbedder()) as memory:
-        thread = memory.thread("t")
-        thread.add_many(talk(40))
-        assert last_turn(thread).id == 39
-        for gone, last in (([*range(5, 25)], 39), ([38, 39], 37), ([0, 1, 2, 30], 37)):
-            thread.forget(turns=gone)
-            assert last_turn(thread).id == last
-        thread.forget(roles=["user", "model"])
-        assert last_turn(thread) is None

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from tsim.engine import Query
 from tsim.server.inspector.fields import Fields
 from tsim.thread import CONTEXT_BUDGET, Thread
-from tsim.tokens import Measure
 from tsim.types import Hit, SpanWhy, Turn
 
 # How much larger the budget is in which near misses are looked for, and how many are shown.
@@ -105,22 +104,10 @@ def answer(find: Find, write: Callable[[Sequence[Hit]], str], asked: Query) -> A
         hits=tuple(hits),
         nearly=tuple(nearly[:NEARLY]),
         context=context,
-        tokens=count(asked.measure, context),
+        tokens=asked.measure.tokens(context),
         budget=budget,
         silent=not hits and bool(anyway) and asked.least is None,
     )
-
-
-def count(measure: Measure, text: str) -> int:
-    """Returns the smallest budget that a text is within."""
-    size = measure.size(text)
-    low, high = 0, 1
-    while measure.room(high) < size:
-        low, high = high, 2 * high
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if measure.room(middle) >= size else (middle + 1, high)
-    return low
 
 
 def resumptions(hits: Sequence[Hit]) -> list[tuple[int, int]]:

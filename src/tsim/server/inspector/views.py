@@ -266,8 +266,8 @@ def _asked(visit: Visit) -> Mapping[str, str]:
 
 def _ends(thread: Thread) -> tuple[int, int]:
     """Returns the first and the last turn of a thread."""
-    first, last = thread.turns(limit=1), listing.last_turn(thread)
-    return (first[0].id, last.id) if first and last else (0, 0)
+    first, last = thread.turns(limit=1), thread.recent(1)
+    return (first[0].id, last[0].id) if first and last else (0, 0)
 
 
 def _strip(hits: tuple[Hit, ...], ends: tuple[int, int]) -> Any:
