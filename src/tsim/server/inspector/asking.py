@@ -89,7 +89,9 @@ def answer(find: Find, write: Callable[[Sequence[Hit]], str], asked: Query) -> A
     """
     hits = find(asked)
     context = write(hits)
-    anyway = find(replace(asked, least=0.0))
+    # Without a bound, and with something found, nothing was left out as too unlikely.
+    bounded = asked.least is not None or not hits
+    anyway = find(replace(asked, least=0.0)) if bounded else hits
     budget = asked.budget or CONTEXT_BUDGET
     more = find(replace(asked, least=0.0, budget=WIDER * budget))
     seen = {turn.id for hit in hits for turn in hit.turns}

@@ -40,11 +40,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
         status: The HTTP status.
         **values: What the template shows.
     """
-    text = (
-        _environment()
-        .get_template(template)
-        .render(root=ROOT, base=base(request), here=_here(request), **values)
-    )
+    text = _environment().get_template(template).render(root=ROOT, base=base(request), **values)
     # A lone surrogate cannot be sent.
     return HTMLResponse(text.encode("utf-8", "replace"), status, headers=HEADERS)
 
@@ -61,11 +57,6 @@ def base(request: Request) -> str:
     """Returns the address that the pages of a namespace begin with."""
     namespace = request.path_params.get("namespace")
     return ROOT if namespace is None else f"{ROOT}/ns/{namespace}"
-
-
-def _here(request: Request) -> str:
-    query = request.url.query
-    return request.url.path + (f"?{query}" if query else "")
 
 
 @cache

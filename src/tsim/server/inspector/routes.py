@@ -132,8 +132,8 @@ class _Inspector:
             following = ROOT
         try:
             await self._service.work(lambda: self._service.gate.admit(key))
-        except AccessError as error:
-            wrong = str(error)
+        except AccessError:
+            wrong = "This key is unknown, has expired or was revoked."
             return page(request, "login.html", status=401, wrong=wrong, following=following)
         answer = RedirectResponse(following, HTTPStatus.SEE_OTHER)
         answer.set_cookie(
@@ -177,11 +177,9 @@ def _guarded(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except KeyMissingError:
-            following = str(request.url.path) + (
-                f"?{request.url.query}" if request.url.query else ""
-            )
-            if request.method != "GET":
-                following = ROOT
+            url = request.url
+            asked = f"{url.path}?{url.query}" if url.query else url.path
+            following = asked if request.method == "GET" else ROOT
             return page(request, "login.html", status=401, wrong="", following=following)
         except TsimError as error:
             status = status_of(error)
