@@ -67,7 +67,7 @@ def test_a_client_loads_neither_an_encoder_nor_a_server():
     )
     modules = loaded(code)
     assert {"httpx", "pydantic"} <= modules
-    assert modules & (ENCODER | OTHERS | SERVER) == set()
+    assert modules & (ENCODER | OTHERS | SERVER - {"anyio"}) == set()  # which httpx needs
 
 
 class Constant:
