@@ -219,3 +219,11 @@ def test_a_turn_is_read_from_its_message_unchanged(turn):
     checked = accept([turn]).turns
     sent = json.loads(json.dumps(message(checked[0])))
     assert accept([sent]).turns == checked
+
+
+def test_a_thread_may_have_any_name(memory):
+    names = [".", "..", "a/b", "%2F", "a%2Fb", "ä ?#&;", "../../memory", " x"]
+    for name in names:
+        memory.thread(name).add("user", name)
+    assert memory.threads() == sorted(names)
+    assert [memory.thread(name).turns()[0].text for name in names] == names
