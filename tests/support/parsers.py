@@ -472,7 +472,7 @@ def _tools(directory: Path) -> Target:
         if not (isinstance(called, list) and len(called) == 2 and isinstance(called[1], dict)):
             raise InputError("no call")
         try:
-            answer = anyio.run(server.call_tool, str(called[0]), called[1])
+            answer: Any = anyio.run(server.call_tool, str(called[0]), called[1])
         except ToolError:
             raise InputError("no such tool") from None
         said = answer.content[0].text
