@@ -107,7 +107,7 @@ def draw(
     starts = low + np.flatnonzero(_begins(outline, threshold)[low:high])
     starts = np.unique(np.append(low, starts)) if high > low else starts
     shown = _strongest(starts, outline.confidences, low, high, blocks)
-    ends = np.append(shown[1:], high)
+    ends = np.append(shown, high)[1:]
     held = np.searchsorted(starts, ends) - np.searchsorted(starts, shown)
     found = [
         _block(outline, int(a), int(b), episodes=int(count), stored=threshold is None)
@@ -142,7 +142,8 @@ def _begins(outline: Outline, threshold: float | None) -> npt.NDArray[np.bool_]:
     """Returns which turns begin an episode."""
     if threshold is None:
         before = np.append(-1, outline.episodes[:-1])[: len(outline.episodes)]
-        return outline.episodes != before
+        changes: npt.NDArray[np.bool_] = outline.episodes != before
+        return changes
     if outline.confidences is None:
         raise InputError(
             "this preset cuts episodes once, as turns arrive; leave out the threshold, or open the "

@@ -245,7 +245,8 @@ def _embedded(
     ]
     by_id = dict(zip((turn.id for turn in turns), texts, strict=True))
     missing = [key for key in keys if key not in known]
-    fresh = embedder.embed([by_id[turn][start:end] for turn, start, end in missing])
+    texts = [by_id[turn][start:end] for turn, start, end in missing]
+    fresh = embedder.embed(texts) if texts else ()
     found = dict(zip(missing, fresh, strict=True))
     return starts, np.stack([found[key] if key in found else known[key] for key in keys])
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import anyio
 import httpx
@@ -51,6 +52,7 @@ from tsim.rank.when import stretches
 from tsim.segment.passages import divide
 from tsim.server import mcp
 from tsim.server.access import Scope
+from tsim.server.inspector.fields import Fields, ranges
 from tsim.server.mcp.confirming import Shown, issue
 from tsim.server.mcp.tool import FAILED
 from tsim.times import before, moment, seconds
@@ -78,6 +80,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield _batch(directory / "batch")
     yield _export(directory / "export")
     yield _tools(directory / "tools")
+    yield _fields()
 
 
 def encoded(text: str) -> bytes:
@@ -481,3 +484,26 @@ def _tools(directory: Path) -> Target:
             raise InputError(said)
 
     return Target(name="tools", seeds=[json.dumps([*one]) for one in calls.items()], read=read)
+
+
+def _fields() -> Target:
+    """The addresses and forms of the inspector's pages."""
+    seeds = [
+        "thread=a%2Fb&threshold=0.5&first=10&last=99&page=1",
+        "thread=t&query=which+gpu%3F&budget=400&min_relevance=.1&since=2024-05-03&roles=user%2C+Ada",
+        "thread=t&turns=3-9%2C12&turns=4&episode=7&token=1.ab",
+    ]
+
+    def read(text: str) -> None:
+        found = Fields.read(text)
+        for name in ("thread", "query", "since", "roles", "token"):
+            found.text(name)
+        for name in ("first", "last", "page", "budget", "episode"):
+            found.whole(name)
+        found.share("threshold")
+        found.share("min_relevance")
+        chosen = found.turns()
+        if chosen is not None:
+            assert Fields.read(urlencode({"turns": ranges(chosen)})).turns() == (chosen or None)
+
+    return Target(name="fields", seeds=seeds, read=read)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from tsim.engine import Query
 from tsim.server.inspector.fields import Fields
 from tsim.thread import CONTEXT_BUDGET, Thread
-from tsim.tokens import Measure
 from tsim.types import Hit, SpanWhy, Turn
 
 # How much larger the budget is in which near misses are looked for, and how many are shown.
@@ -90,7 +89,9 @@ def answer(find: Find, write: Callable[[Sequence[Hit]], str], asked: Query) -> A
     """
     hits = find(asked)
     context = write(hits)
-    anyway = find(replace(asked, least=0.0))
+    # Without a bound, and with something found, nothing was left out as too unlikely.
+    bounded = asked.least is not None or not hits
+    anyway = find(replace(asked, least=0.0)) if bounded else hits
     budget = asked.budget or CONTEXT_BUDGET
     more = find(replace(asked, least=0.0, budget=WIDER * budget))
     seen = {turn.id for hit in hits for turn in hit.turns}
@@ -105,22 +106,10 @@ def answer(find: Find, write: Callable[[Sequence[Hit]], str], asked: Query) -> A
         hits=tuple(hits),
         nearly=tuple(nearly[:NEARLY]),
         context=context,
-        tokens=count(asked.measure, context),
+        tokens=asked.measure.tokens(context),
         budget=budget,
         silent=not hits and bool(anyway) and asked.least is None,
     )
-
-
-def count(measure: Measure, text: str) -> int:
-    """Returns the smallest budget that a text is within."""
-    size = measure.size(text)
-    low, high = 0, 1
-    while measure.room(high) < size:
-        low, high = high, 2 * high
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if measure.room(middle) >= size else (middle + 1, high)
-    return low
 
 
 def resumptions(hits: Sequence[Hit]) -> list[tuple[int, int]]:
@@ -128,5 +117,8 @@ def resumptions(hits: Sequence[Hit]) -> list[tuple[int, int]]:
     return [
         (hit.why.resumes, hit.why.anchor)
         for hit in hits
-        if isinstance(hit.why, SpanWhy) and hit.why.resumes is not None
+        if isinstance(hit.why, SpanWhy)
+        and hit.why.resumes is not None
+        # A span may have the turn whose topic it takes up.
+        and hit.why.resumes not in {turn.id for turn in hit.turns}
     ]

@@ -22,7 +22,7 @@ STEP, LANE, EDGE = 24.0, 34.0, 22.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """A block of a map, and the mark of the boundary at its beginning."""
+    """A block of a map, and the line of the boundary at its beginning, as high as it is likely."""
 
     block: Block
     x: str
@@ -40,7 +40,6 @@ class MapDrawing:
     profile: str
     threshold: str
     height: str
-    base: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +88,12 @@ class BraidDrawing:
 def map_drawing(drawn: ThreadMap) -> MapDrawing:
     """Lays out a map."""
     scale = WIDTH / max(1, drawn.turns)
+    base = BLOCK + GAP + PROFILE
     boxes = []
     for number, block in enumerate(drawn.blocks):
         x = (block.place - drawn.place) * scale
         sure = 1.0 if block.opens is None else block.opens
-        edge = f"M{_n(x)} {_n(BLOCK)}v{_n(-BLOCK * sure)}"
+        edge = f"M{_n(x)} {_n(base)}v{_n(-PROFILE * sure)}" if drawn.profile else ""
         boxes.append(
             Box(
                 block=block,
@@ -104,14 +104,12 @@ def map_drawing(drawn: ThreadMap) -> MapDrawing:
                 woven=2 * block.interleaved > block.turns,
             )
         )
-    base = BLOCK + GAP + PROFILE
     level = drawn.threshold if drawn.threshold is not None else drawn.cut
     return MapDrawing(
         boxes=tuple(boxes),
         profile=_profile(drawn.profile, base),
         threshold="" if level is None or not drawn.profile else _n(base - PROFILE * level),
         height=_n(base if drawn.profile else BLOCK),
-        base=_n(base),
     )
 
 

@@ -13,6 +13,8 @@ from tsim.state import MAX_ID
 MOST_TEXT, MOST_FORM = 10_000, 1 << 20
 # Turns that one form may name.
 MOST_TURNS = 20_000
+# Fields of an address or a form; each turn that is chosen is one.
+MOST_FIELDS = 1_000
 
 Values = Mapping[str, Sequence[str]]
 
@@ -27,7 +29,19 @@ class Fields:
     @classmethod
     def of(cls, request: Request) -> "Fields":
         """Reads the address of a request."""
-        return cls(parse_qs(request.url.query, max_num_fields=MOST_TURNS))
+        return cls.read(request.url.query)
+
+    @classmethod
+    def read(cls, text: str) -> "Fields":
+        """Reads fields as addresses and forms have them.
+
+        Raises:
+            InputError: They are too many.
+        """
+        try:
+            return cls(parse_qs(text, max_num_fields=MOST_FIELDS))
+        except ValueError:
+            raise InputError(f"there are more than {MOST_FIELDS:,} fields") from None
 
     @classmethod
     async def sent(cls, request: Request) -> "Fields":
@@ -41,10 +55,7 @@ class Fields:
             body += piece
             if len(body) > MOST_FORM:
                 raise TooLargeError(f"the form has more than {MOST_FORM:,} bytes")
-        try:
-            return cls(parse_qs(body.decode("utf-8", "replace"), max_num_fields=64))
-        except ValueError as error:
-            raise InputError(f"the form cannot be read: {error}") from None
+        return cls.read(body.decode("utf-8", "replace"))
 
     def all(self, name: str) -> list[str]:
         """Returns the values of a field."""

@@ -110,25 +110,13 @@ def views(drawn: ThreadMap, ends: tuple[int, int]) -> Views:
     )
 
 
-def last_turn(thread: Thread) -> Turn | None:
-    """Returns the last turn. If none was forgotten, its id follows from their number."""
-    found = thread.turns(after=len(thread) - 2, limit=2)
-    step = len(found) // 2
-    while found:
-        further = thread.turns(after=found[-1].id + step, limit=1)
-        if not further and not step:
-            break
-        found, step = further or found, (2 * step or 1) if further else step // 2
-    return found[-1] if found else None
-
-
 def _row(thread: Thread) -> ThreadRow:
-    first, last = thread.turns(limit=1), last_turn(thread)
+    first, last = thread.turns(limit=1), thread.recent(1)
     return ThreadRow(
         name=thread.name,
         turns=len(thread),
         since=first[0].at if first else None,
-        until=last.at if last else None,
+        until=last[0].at if last else None,
     )
 
 

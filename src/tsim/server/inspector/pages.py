@@ -31,9 +31,7 @@ ASSETS = {
 }
 
 
-def page(
-    request: Request, template: str, *, status: int = 200, **values: object
-) -> HTMLResponse:
+def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """Returns a page.
 
     Args:
@@ -42,9 +40,7 @@ def page(
         status: The HTTP status.
         **values: What the template shows.
     """
-    text = _environment().get_template(template).render(
-        root=ROOT, base=base(request), here=_here(request), **values
-    )
+    text = _environment().get_template(template).render(root=ROOT, base=base(request), **values)
     # A lone surrogate cannot be sent.
     return HTMLResponse(text.encode("utf-8", "replace"), status, headers=HEADERS)
 
@@ -63,11 +59,6 @@ def base(request: Request) -> str:
     return ROOT if namespace is None else f"{ROOT}/ns/{namespace}"
 
 
-def _here(request: Request) -> str:
-    query = request.url.query
-    return request.url.path + (f"?{query}" if query else "")
-
-
 @cache
 def _asset(name: str) -> bytes:
     return files(__package__).joinpath("assets", name).read_bytes()
@@ -82,8 +73,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for used in (texts.cut, texts.line, texts.passages, texts.left_out, texts.moment, texts.number):
+    used_by_name = (texts.cut, texts.line, texts.marked, texts.passages, texts.left_out)
+    for used in (*used_by_name, texts.moment, texts.number):
         environment.filters[used.__name__] = used
     environment.filters["percent"] = texts.percent
     environment.globals["period"] = texts.period
+    environment.globals["terms_of"] = lambda hit: {
+        word for word, _ in getattr(hit.why, "words", ())
+    }
     return environment

@@ -6,9 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from tsim.comparing import Rehearsal
+from tsim.errors import LimitError
 from tsim.memory import Memory
 
 KEPT, LASTS = 4, 300.0
+# Seconds that one waits for another that is being replayed.
+PATIENCE = 5.0
 
 
 class Rehearsals:
@@ -18,6 +21,7 @@ class Rehearsals:
         """Starts without any."""
         self._clock = clock
         self._guard = threading.Lock()
+        self._replaying = threading.Lock()
         self._kept: OrderedDict[tuple[str, str, str], tuple[float, Rehearsal]] = OrderedDict()
 
     def of(self, memory: Memory, namespace: str, thread: str, preset: str) -> Rehearsal:
@@ -25,13 +29,19 @@ class Rehearsals:
 
         Raises:
             InputError: The preset is unknown, or the thread too long.
+            LimitError: Another one is being replayed: they must not take up all workers.
             ThreadMissingError: The thread does not exist.
         """
         key = namespace, thread, preset
         with self._guard:
             self._expire()
             _, known = self._kept.get(key, (0.0, None))
-        found = memory.rehearse(thread, preset, known=known)
+        if not self._replaying.acquire(timeout=PATIENCE):
+            raise LimitError("another thread is being replayed; try again in a few seconds")
+        try:
+            found = memory.rehearse(thread, preset, known=known)
+        finally:
+            self._replaying.release()
         with self._guard:
             self._kept[key] = self._clock(), found
             self._kept.move_to_end(key)

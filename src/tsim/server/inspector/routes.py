@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse
 from tsim.errors import AccessError, KeyMissingError, ThreadMissingError, TsimError
 from tsim.server.access import Scope
 from tsim.server.inspector import views
-from tsim.server.inspector.fields import Fields
+from tsim.server.inspector.fields import Fields, ranges
 from tsim.server.inspector.guarding import Tokens, require_same_site
 from tsim.server.inspector.pages import ROOT, asset, base, page
 from tsim.server.inspector.rehearsals import Rehearsals
@@ -113,7 +113,7 @@ class _Inspector:
             **around(service, caller),
             thread=name,
             receipt=receipt,
-            forgotten=views.ranges(receipt.turns),
+            forgotten=ranges(receipt.turns),
         )
 
     async def ask_key(self, request: Request) -> Response:
@@ -132,8 +132,8 @@ class _Inspector:
             following = ROOT
         try:
             await self._service.work(lambda: self._service.gate.admit(key))
-        except AccessError as error:
-            wrong = str(error)
+        except AccessError:
+            wrong = "This key is unknown, has expired or was revoked."
             return page(request, "login.html", status=401, wrong=wrong, following=following)
         answer = RedirectResponse(following, HTTPStatus.SEE_OTHER)
         answer.set_cookie(
@@ -177,9 +177,9 @@ def _guarded(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except KeyMissingError:
-            following = str(request.url.path) + (f"?{request.url.query}" if request.url.query else "")
-            if request.method != "GET":
-                following = ROOT
+            url = request.url
+            asked = f"{url.path}?{url.query}" if url.query else url.path
+            following = asked if request.method == "GET" else ROOT
             return page(request, "login.html", status=401, wrong="", following=following)
         except TsimError as error:
             status = status_of(error)

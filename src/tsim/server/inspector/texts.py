@@ -5,15 +5,21 @@ seen, is written as an escape.
 """
 
 import math
+import re
+from collections.abc import Set
 from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import groupby
 
 from tsim.characters import visible, whole
 from tsim.excerpt import excerpt
 from tsim.types import Turn
+from tsim.words import terms
 
 # Characters of a turn in a listing, and of a page that shows a turn alone.
 MOST, PAGE = 1_200, 100_000
 LINE = 110
+WORD = re.compile(r"(\w+)")
 
 
 def cut(text: str, most: int = MOST) -> str:
@@ -24,6 +30,15 @@ def cut(text: str, most: int = MOST) -> str:
 def line(text: str, most: int = LINE) -> str:
     """Returns the beginning of a text on one line."""
     return visible(excerpt(text, most))
+
+
+def marked(text: str, words: Set[str]) -> list[tuple[str, bool]]:
+    """Returns the parts of a text, each with whether it is one of some terms."""
+    if not words:
+        return [(text, False)]
+    parts = ((part, not words.isdisjoint(_terms(part))) for part in WORD.split(text) if part)
+    grouped = groupby(parts, lambda pair: pair[1])
+    return [("".join(part for part, _ in some), found) for found, some in grouped]
 
 
 def passages(turn: Turn, most: int = MOST) -> list[tuple[str, bool]]:
@@ -53,6 +68,11 @@ def period(since: float | None, until: float | None) -> str:
     """Returns a range of days in UTC; empty if it is not known."""
     first, last = moment(since, "%Y-%m-%d"), moment(until, "%Y-%m-%d")
     return first if first == last else f"{first} – {last}"
+
+
+@lru_cache(maxsize=4096)
+def _terms(word: str) -> frozenset[str]:
+    return frozenset(terms(word))
 
 
 def number(value: int) -> str:

@@ -1,4 +1,4 @@
-"""What each page shows. A view reads the memory, which blocks, and returns values for a template."""
+"""What each page shows: a view reads the memory, which blocks, and returns values to show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +23,8 @@ from tsim.types import USER_ROLE, Hit
 
 # Turns that a braid shows at a time.
 BRAIDED = 120
+# Turns before the best hit that a braid shows beside an answer, and half of those after it.
+NEAR = 20
 # Turns of a preview whose beginnings are listed.
 PREVIEWED = 500
 
@@ -149,6 +151,7 @@ def ask(visit: Visit) -> Values:
         "found_turns": ranges(found.turns),
         "strip": _strip(found.hits, _ends(shown)),
         "ends": _ends(shown),
+        **_around(shown, found.hits),
         **_using(visit.memory),
     }
 
@@ -177,9 +180,7 @@ def compare(visit: Visit) -> Values:
         if name == own:
             sides.append(answer(shown.find, shown.write, query))
         else:
-            other = visit.rehearsals.of(
-                visit.memory, visit.caller.namespace, shown.name, name
-            )
+            other = visit.rehearsals.of(visit.memory, visit.caller.namespace, shown.name, name)
             sides.append(answer(other.find, other.write, query))
     both = {*sides[0].turns} & {*sides[1].turns}
     strips = [_strip(side.hits, _ends(shown)) for side in sides]
@@ -196,14 +197,9 @@ def braid(visit: Visit) -> Values:
     shown, fields = visit.thread(), visit.fields
     low, high = _ends(shown)
     first = fields.whole("first", low) or 0
-    found = shown.braid(first, first + BRAIDED - 1)
-    by_id = listing.turns_by_id(shown, [strand.turn for strand in found.strands])
-    users = {one.id: one.role == USER_ROLE for one in by_id.values()}
     return {
         "thread": shown.name,
-        "braid": found,
-        "drawing": braid_drawing(found, users),
-        "turns": by_id,
+        **_braided(shown, first, first + BRAIDED - 1),
         "first": first,
         "earlier": max(low, first - BRAIDED) if first > low else None,
         "later": first + BRAIDED if first + BRAIDED <= high else None,
@@ -242,6 +238,23 @@ def selection_of(caller: Caller, thread: str, turns: str) -> tuple[str, ...]:
     return caller.principal.key, caller.namespace, thread, turns
 
 
+def _braided(thread: Thread, first: int, last: int) -> Values:
+    found = thread.braid(first, last)
+    by_id = listing.turns_by_id(thread, [strand.turn for strand in found.strands])
+    users = {one.id: one.role == USER_ROLE for one in by_id.values()}
+    return {"braid": found, "drawing": braid_drawing(found, users), "turns": by_id}
+
+
+def _around(thread: Thread, hits: tuple[Hit, ...]) -> Values:
+    """Returns the braid around the best hit, if conversations are interleaved there."""
+    if hits:
+        first = hits[0].turns[0].id
+        near = _braided(thread, max(0, first - NEAR), first + 2 * NEAR)
+        if any(strand.interleaved for strand in near["braid"].strands):
+            return near
+    return {"braid": None}
+
+
 def _using(memory: Memory) -> Values:
     return {"preset": memory.preset.name}
 
@@ -253,8 +266,8 @@ def _asked(visit: Visit) -> Mapping[str, str]:
 
 def _ends(thread: Thread) -> tuple[int, int]:
     """Returns the first and the last turn of a thread."""
-    first, last = thread.turns(limit=1), listing.last_turn(thread)
-    return (first[0].id, last.id) if first and last else (0, 0)
+    first, last = thread.turns(limit=1), thread.recent(1)
+    return (first[0].id, last[0].id) if first and last else (0, 0)
 
 
 def _strip(hits: tuple[Hit, ...], ends: tuple[int, int]) -> Any:
