@@ -157,7 +157,7 @@ class ThreadIndex:
         self._table: RunTable | None = None
         self._counted = 0  # number of turns when the table was made
         self._recent: dict[int, str] = {}
-        self._unlearnt: list[tuple[Turn, list[Range]]] = []
+        self._unlearnt: list[tuple[Turn, list[Range], list[str]]] = []
         self.runs: dict[Run, int] = {}
         self.run_vectors = DenseIndex(dimension, vectors[:0])
         self._paths: Paths | None = None
@@ -226,15 +226,16 @@ class ThreadIndex:
         self._cues.extend([0.0] * (len(ranges) - 1))
         self._last = found
         self._users.extend([found.user] * len(ranges))
-        self._lengths.extend(count(said) for said in _lines(turn, ranges))
-        self._unlearnt.append((turn, ranges))
+        lines = [*_lines(turn, ranges)]
+        self._lengths.extend(map(count, lines))
+        self._unlearnt.append((turn, ranges, lines))
 
     def learn(self) -> None:
         """Adds what searches look up about the turns that were read."""
-        for turn, ranges in self._unlearnt:
+        for turn, ranges, lines in self._unlearnt:
             texts = [turn.text] if len(ranges) == 1 else [turn.text[a:b] for a, b in ranges]
             self.speakers.append(turn.role, *texts)
-            for text, said in zip(texts, _lines(turn, ranges), strict=True):
+            for text, said in zip(texts, lines, strict=True):
                 self.postings.append(text)
                 self.attributes.append(turn)
                 for measure, sizes in self._sizes.items():
