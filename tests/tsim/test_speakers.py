@@ -84,8 +84,8 @@ PIECES = st.lists(
     st.one_of(
         st.sampled_from(
             [
-                *"i I I'm we’re j' J’ai mein meinem mine tenía tôi моё أنا بيتي البيتي 我 私 父 は".split(),
-                *"나 우리 मैं हूँ ผม , ' ’ - _ \u0301 İ é — 、 1 a".split(),
+                *"i I I'm we’re j' J’ai mein meinem mine tenía tôi моё أنا بيتي البيتي".split(),
+                *"我 私 父 は 나 우리 मैं हूँ ผม , ' ’ - _ \u0301 İ é — 、 1 a".split(),
                 *" \n\t ",
             ]
         ),
