@@ -18,6 +18,8 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Requests without which nobody could tell whether the server lives.
 UNLIMITED = "/health/"
 UPLOAD = "/import"
+# Bytes per second of a body that takes longer than it may take to begin.
+LEAST_RATE = 4096
 # Addresses that stand for all of a machine's.
 EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared with, not listened on
 HEADERS = (
@@ -58,11 +60,12 @@ class Guard:
             scope = {**scope, "path": "/".join(map(_segment, raw.split(b"/")))}
         body = _Body(receive, most, self._limits.body_seconds)
         try:
-            await self._app(scope, body, _noting(body, reply))
-        except _RefusedError as refused:
-            if body.answered:
+            await self._app(scope, body, body.unless_refused(reply))
+        except Exception:
+            if body.refused is None:
                 raise
-            await refused.response(scope, receive, reply)
+        if body.refused is not None:
+            await body.refused(scope, receive, reply)
 
     def _admit(self, scope: Scope) -> int:
         """Returns how many bytes the body may have."""
@@ -88,43 +91,55 @@ class Guard:
         return most
 
 
-class _RefusedError(Exception):
-    """Ends a request whose body cannot be received."""
-
-    def __init__(self, response: Response) -> None:
-        super().__init__()
-        self.response = response
-
-
 class _Body:
-    """Receives a request piece by piece, within bounds."""
+    """Receives a request piece by piece, within bounds.
+
+    If it cannot be received, its client seems to be gone, and what the application answers then is
+    replaced by the reason.
+    """
 
     def __init__(self, receive: Receive, most: int, seconds: float) -> None:
         self._receive = receive
-        self._left = most
         self._most = most
         self._seconds = seconds
+        self._begun = asyncio.get_running_loop().time()
+        self._received = 0
         self._complete = False
-        self.answered = False
+        self._answered = False
+        self.refused: Response | None = None
 
     async def __call__(self) -> Message:
         if self._complete:  # what follows is the end of the connection
             return await self._receive()
         try:
-            async with asyncio.timeout(self._seconds):
+            # Otherwise whoever sends a byte now and then could go on for ever.
+            until = self._begun + self._seconds + self._received / LEAST_RATE
+            async with asyncio.timeout_at(until):
                 message = await self._receive()
         except TimeoutError:
-            slow = f"nothing of the request came for {self._seconds:g} seconds"
-            raise _RefusedError(
-                problems.problem(408, "too_slow", slow, {"Connection": "close"})
-            ) from None
+            slow = f"the request came too slowly: {self._received} bytes in all"
+            return self._refuse(problems.problem(408, "too_slow", slow, {"Connection": "close"}))
         self._complete = not message.get("more_body", False)
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            response = problems.answer(_too_large(self._most))
-            response.headers["Connection"] = "close"
-            raise _RefusedError(response)
+        self._received += len(message.get("body", b""))
+        if self._received > self._most:
+            return self._refuse(problems.answer(_too_large(self._most)))
         return message
+
+    def unless_refused(self, send: Send) -> Send:
+        """Returns what sends the answer of the application."""
+
+        async def sending(message: Message) -> None:
+            if self.refused is None:
+                self._answered = True
+                await send(message)
+
+        return sending
+
+    def _refuse(self, response: Response) -> Message:
+        if not self._answered:
+            self.refused = response
+        self._complete = True
+        return {"type": "http.disconnect"}
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str] | None:
@@ -167,14 +182,6 @@ def _segment(raw: bytes) -> str:
 
 def _too_large(most: int) -> TooLargeError:
     return TooLargeError(f"a request may have at most {most} bytes; send it in several")
-
-
-def _noting(body: _Body, send: Send) -> Send:
-    async def noting(message: Message) -> None:
-        body.answered = True
-        await send(message)
-
-    return noting
 
 
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:

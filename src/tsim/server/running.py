@@ -1,7 +1,9 @@
 """Runs a server until it is told to stop."""
 
+import math
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from fastapi import FastAPI
@@ -49,6 +51,7 @@ def serve(
         started: Called when it is ready.
     """
     limits = settings.limits
+    _allow_files()
     server = _Server(
         uvicorn.Config(
             app,
@@ -59,9 +62,8 @@ def serve(
             access_log=False,  # addresses name threads, and threads name people
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=limits.connections,
             timeout_keep_alive=30,
-            timeout_graceful_shutdown=int(limits.drain_seconds),
+            timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
         ),
         started,
     )
@@ -79,3 +81,19 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with super().capture_signals():
+            yield
+            if not self.force_exit:
+                self._captured_signals.clear()  # it has stopped as it was told to
+
+
+def _allow_files() -> None:
+    """Lets the process have as many files and connections open as it may."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # not on every system
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
