@@ -1,6 +1,9 @@
 """Connections that cannot be held for nothing: uvicorn's, with bounds it does not have."""
 
 import asyncio
+import socket
+import struct
+from contextlib import suppress
 from typing import ClassVar
 
 from starlette.types import Receive, Scope, Send
@@ -30,7 +33,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._arriving = self._abort_after(self.limits.header_seconds)
         if len(self.connections) > 2 * self.limits.connections:
-            transport.abort()
+            self._abort()
         elif len(self.connections) > self.limits.connections:
             self.app = crowded  # type: ignore[assignment]
 
@@ -46,7 +49,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._overhead += len(data)
         super().data_received(data)
         if self._overhead > HEADER_BYTES:
-            self.transport.abort()
+            self._abort()
 
     def on_message_begin(self) -> None:
         """Has the first byte of a request."""
@@ -80,7 +83,14 @@ class BoundedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def _abort_after(self, seconds: float) -> asyncio.TimerHandle:
-        return self.loop.call_later(seconds, self.transport.abort)
+        return self.loop.call_later(seconds, self._abort)
+
+    def _abort(self) -> None:
+        """Closes the connection, and lets the kernel drop what the client does not take."""
+        own = self.transport.get_extra_info("socket")
+        with suppress(OSError):  # the client may have closed it
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def _stop_clocks(self) -> None:
         for clock in (self._arriving, self._taking):

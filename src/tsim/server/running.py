@@ -22,7 +22,9 @@ def listen(settings: Settings) -> socket.socket:
         InputError: The address is in use, or not of this machine.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    found = socket.socket(family)
+    # With the protocol named, asyncio sends what it has at once, and does not wait for the other
+    # side to acknowledge the headers of an answer before it sends the body.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((settings.host, settings.port))
