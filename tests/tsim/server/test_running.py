@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.serving import SLOW, Hashes, Serving, serving
+from tests.support.server_process import SLOW, Hashes, Serving, serving
 from tsim import Memory
 
 HOST = "Host: 127.0.0.1\r\n"

@@ -1,6 +1,6 @@
 """A server in a process of its own, with an embedder that costs nothing.
 
-    python -m tests.support.serving PLACE '{"workers": 2}'
+    python -m tests.support.server_process PLACE '{"workers": 2}'
 """
 
 import hashlib
@@ -64,7 +64,7 @@ def serving(
     place: Path, limits: dict[str, Any] | None = None, begun: Callable[[], None] | None = None
 ) -> Iterator[Serving]:
     """Starts a server; `begun` is called in its process first."""
-    command = [sys.executable, "-m", "tests.support.serving", str(place), json.dumps(limits or {})]
+    command = [sys.executable, "-m", "tests.support.server_process", str(place), json.dumps(limits or {})]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=begun
     ) as process:
