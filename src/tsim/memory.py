@@ -399,7 +399,10 @@ class Memory:
     def verify(self) -> Verification:
         """Checks the store and the data derived from the turns."""
         return verify(
-            self._store, self._embedder.dimension, summarises=self._preset.settings.summarises
+            self._store,
+            self._embedder.dimension,
+            settings=self._accepted(),
+            summarises=self._preset.settings.summarises,
         )
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> None:
