@@ -101,7 +101,7 @@ def fill(directory: Path, sizes: Sizes) -> None:
 def launch(directory: Path, *, keyed: bool, cost: float, workers: int) -> None:
     """Serves a directory in this process; prints the port first, and what was embedded last."""
     from tsim.server.app import create_app
-    from tsim.server.running import listen, serve
+    from tsim.server.running import listen, make_server, serve
 
     limits = Limits(workers=workers, rate=1e9, burst=10**9)
     settings = Settings(place=directory, port=0, keys=keyed, limits=limits)
@@ -109,7 +109,8 @@ def launch(directory: Path, *, keyed: bool, cost: float, workers: int) -> None:
     app = create_app(settings, embedder=embedder)
     listening = listen(settings)
     port = listening.getsockname()[1]
-    serve(app, settings, listening, lambda: print(json.dumps({"port": port}), flush=True))
+    ready = partial(print, json.dumps({"port": port}), flush=True)
+    serve(make_server(app, settings, ready), listening)
     print(json.dumps({"texts": embedder.texts, "passes": embedder.passes}))
 
 
@@ -326,7 +327,9 @@ def told(what: str, clients: int, kind: str, times: Times, beside: Times | None 
 
 
 def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
-    print(f"{'':22}{'by':>4}  {'':8}{'× ours':>8}{'per s':>9}{'p50':>9}{'p95':>9}{'p99':>9}{'CPU':>9}  (ms)")
+    print(
+        f"{'':22}{'by':>4}  {'':8}{'× ours':>8}{'per s':>9}{'p50':>9}{'p95':>9}{'p99':>9}{'CPU':>9}  (ms)"
+    )
     found: dict[tuple[str, int], Times] = {}
     with serving(directory, workers=options.workers) as served:
         for name in (SEARCHED, LONG):  # they are loaded when they are first used

@@ -24,6 +24,7 @@ from tsim.errors import (
 )
 from tsim.memory import Memory
 from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset
+from tsim.residency import Residency
 from tsim.thread import Thread
 from tsim.types import (
     Episode,
@@ -68,6 +69,7 @@ __all__ = [
     "Receipt",
     "Receipts",
     "RemoteError",
+    "Residency",
     "SpanWhy",
     "StoreBusyError",
     "StoreError",

@@ -279,7 +279,9 @@ class DictStore(CurrentReads):
     def first_in_line(self, ticket: int, *, seconds: float) -> bool:
         with self._shelf.lock:
             now = time.time()
-            thread, _ = self._shelf.line.get(ticket, (None, now))
+            if ticket not in self._shelf.line:
+                return True
+            thread, _ = self._shelf.line[ticket]
             self._shelf.line[ticket] = thread, now + seconds
             return self._shelf.admits(thread, ticket, now)
 

@@ -1,44 +1,37 @@
 """A server in a process of its own, with an embedder that costs nothing.
 
-    python -m tests.support.server_process PLACE '{"workers": 2}'
+python -m tests.support.server_process PLACE '{"workers": 2}'
 """
 
-import hashlib
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 
+from tests.support.hashes import Hashes
 from tsim.server.settings import Limits, Settings
-from tsim.toolkit import Vector, Vectors, unit
+from tsim.vectors import Vector
 
 ROOT = Path(__file__).parents[2]
 # A question with this word takes some time, after a line on standard output.
 SLOW, SECONDS = "slow", 1.5
 
 
-class Hashes:
-    """The same text has the same vector."""
-
-    identity = "tests/hashes"
-    dimension = 32
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        rows = [np.frombuffer(hashlib.sha256(t.encode()).digest(), dtype=np.uint8) for t in texts]
-        return unit(np.array(rows, dtype=np.float32).reshape(-1, self.dimension) - 127.5)
+class Slow(Hashes):
+    """Takes its time where it is told to."""
 
     def embed_query(self, text: str) -> Vector:
         if SLOW in text:
             print(SLOW, flush=True)  # noqa: T201
             time.sleep(SECONDS)
-        return self.embed([text])[0]
+        return super().embed_query(text)
 
 
 class Serving:
@@ -64,7 +57,13 @@ def serving(
     place: Path, limits: dict[str, Any] | None = None, begun: Callable[[], None] | None = None
 ) -> Iterator[Serving]:
     """Starts a server; `begun` is called in its process first."""
-    command = [sys.executable, "-m", "tests.support.server_process", str(place), json.dumps(limits or {})]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.server_process",
+        str(place),
+        json.dumps(limits or {}),
+    ]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=begun
     ) as process:
@@ -77,13 +76,14 @@ def serving(
 
 def main() -> None:
     from tsim.server.app import create_app
-    from tsim.server.running import listen, serve
+    from tsim.server.running import listen, make_server, serve
 
     limits = Limits(**json.loads(sys.argv[2]))
     settings = Settings(place=Path(sys.argv[1]), port=0, keys=False, limits=limits)
-    app = create_app(settings, embedder=Hashes())
+    app = create_app(settings, embedder=Slow())
     listening = listen(settings)
-    serve(app, settings, listening, lambda: print(listening.getsockname()[1], flush=True))  # noqa: T201
+    ready = partial(print, listening.getsockname()[1], flush=True)
+    serve(make_server(app, settings, ready), listening)
 
 
 if __name__ == "__main__":

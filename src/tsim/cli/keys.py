@@ -94,6 +94,7 @@ def list_keys(at: Place = PLACE, as_json: AsJson = False) -> None:
         return
     table = Table("id", "namespace", "scopes", "label", "created", "state")
     table.columns[0].no_wrap = True  # an id cut short cannot be used
+    table.columns[3].overflow = "fold"
     for key in found:
         created = _time(key.created)
         table.add_row(key.id, key.namespace or ANY, _scopes(key), key.label, created, _state(key))
@@ -151,6 +152,7 @@ def audit(
         print_json([asdict(entry) for entry in found])
         return
     table = Table("line", "time (UTC)", "key", "action", "namespace", "about")
+    table.columns[-1].overflow = "fold"
     for entry in found:
         about = ", ".join(f"{name}={value}" for name, value in entry.about.items())
         row = (_time(entry.at), entry.key, entry.action, entry.namespace, about)
@@ -169,7 +171,8 @@ def _verify(access: "Access", as_json: bool) -> None:
         for problem in problems:
             say(problem)
         if not problems:
-            say(f"{lines} lines, each as it was written; hash of the last: {last}")
+            many = "1 line, as it was" if lines == 1 else f"{lines} lines, as they were"
+            say(f"{many} written; hash of the last: {last}")
     if problems:
         raise failed(StoreError(f"the audit log has {len(problems)} problems"), as_json=as_json)
 

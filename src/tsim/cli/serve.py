@@ -39,10 +39,9 @@ def serve(
     Example: tsim serve --at /srv/memories --host 0.0.0.0 --allow-host memory.example.org
     """
     require_server()
+    from tsim.server import running
     from tsim.server.access.gate import Access
     from tsim.server.app import create_app
-    from tsim.server.running import listen
-    from tsim.server.running import serve as run
 
     there = Settings(place=at)
     with_keys = keys
@@ -67,7 +66,7 @@ def serve(
         keys=with_keys,
     )
     app = create_app(settings)
-    listening = listen(settings)
+    listening = running.listen(settings)
     name = f"[{host}]" if ":" in host else host
     url = f"http://{name}:{listening.getsockname()[1]}"
 
@@ -78,4 +77,4 @@ def serve(
         tell(f"serving {at} on {url} ({'keys needed' if with_keys else 'no keys, this machine'})")
         tell(f"inspector {url}/inspector · API {url}/docs · MCP {url}/mcp · Ctrl-C stops")
 
-    run(app, settings, listening, started)
+    running.serve(running.make_server(app, settings, started), listening)

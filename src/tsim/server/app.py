@@ -7,13 +7,15 @@ from fastapi import APIRouter, FastAPI, Request, Response
 
 from tsim import __version__, private
 from tsim.embed import Embedder, open_embedder
-from tsim.server import problems, rest
+from tsim.server import inspector, problems, rest
 from tsim.server.access import Scope
 from tsim.server.access.gate import Access
 from tsim.server.batching import BatchingEmbedder
 from tsim.server.guard import Guard
+from tsim.server.mcp.http import McpEndpoint
 from tsim.server.metrics import Measured, Metrics
 from tsim.server.namespaces import Namespaces
+from tsim.server.reference import add_reference
 from tsim.server.service import Service
 from tsim.server.settings import Settings
 
@@ -41,6 +43,7 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
     namespaces = Namespaces(settings, batching)
     access = Access(settings.access)
     service = Service(settings, namespaces, access)
+    endpoint = McpEndpoint(service)
     metrics = Metrics()
 
     @asynccontextmanager
@@ -50,21 +53,34 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
             stack.enter_context(closing(namespaces))
             # Loaded before anybody asks: a model that cannot be used should not be served.
             await service.work(lambda: batching.embed_query("ready"))
+            await stack.enter_async_context(endpoint.run())
             app.state.ready = True
             yield
             app.state.ready = False
 
-    app = FastAPI(title="tsim", version=__version__, description=DESCRIPTION, lifespan=lifespan)
+    app = FastAPI(
+        title="tsim",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's pages load their scripts from elsewhere
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
     app.state.service = service
     app.state.ready = False
     problems.register(app)
     app.include_router(_health(metrics))
     app.include_router(rest.router(), prefix="/v1")
     app.include_router(rest.router(), prefix="/v1/namespaces/{namespace}", include_in_schema=False)
+    add_reference(app, keys=settings.keys)
+    app.include_router(inspector.router(service))
+    app.router.routes.extend(endpoint.routes)
     for name, about, value in (
         ("passes_passages", "Passes of the embedder for turns.", lambda: batching.passages.passes),
         ("passes_queries", "Passes of the embedder for queries.", lambda: batching.queries.passes),
         ("memories_open", "Memory files that are open.", lambda: namespaces.count),
+        ("turns_in_ram", "Turns of threads in RAM.", lambda: namespaces.resident.turns),
     ):
         metrics.watch(name, about, value)
     app.add_middleware(Measured, metrics=metrics)

@@ -70,6 +70,7 @@ class Lane:
 
     Attributes:
         passes: Number of passes so far.
+        waiting: Requests that wait for the next pass.
     """
 
     def __init__(self, embed: Embed, most: int) -> None:
@@ -83,14 +84,14 @@ class Lane:
         self._inner = embed
         self._most = most
         self._guard = threading.Lock()
-        self._waiting: list[_Job] = []
+        self.waiting: list[_Job] = []
         self._busy = False
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """Embeds texts, maybe together with those of others."""
         job = _Job(list(texts))
         with self._guard:
-            self._waiting.append(job)
+            self.waiting.append(job)
             job.leads = not self._busy
             self._busy = True
         if not job.leads:
@@ -108,7 +109,7 @@ class Lane:
             self._embed(jobs)
         finally:
             with self._guard:
-                following = self._waiting[0] if self._waiting else None
+                following = self.waiting[0] if self.waiting else None
                 self._busy = following is not None
             if following is not None:
                 following.leads = True
@@ -118,13 +119,13 @@ class Lane:
 
     def _take(self) -> list[_Job]:
         with self._guard:
-            count, texts = 1, len(self._waiting[0].texts)
-            while count < len(self._waiting):
-                texts += len(self._waiting[count].texts)
+            count, texts = 1, len(self.waiting[0].texts)
+            while count < len(self.waiting):
+                texts += len(self.waiting[count].texts)
                 if texts > self._most:
                     break
                 count += 1
-            jobs, self._waiting = self._waiting[:count], self._waiting[count:]
+            jobs, self.waiting = self.waiting[:count], self.waiting[count:]
         return jobs
 
     def _embed(self, jobs: Sequence[_Job]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tsim.embed import Embedder
 from tsim.errors import ThreadMissingError
 from tsim.memory import Memory
+from tsim.residency import Residency
 from tsim.server.names import FILE, check_namespace
 from tsim.server.settings import Settings
 
@@ -36,6 +37,8 @@ class Namespaces:
         self._settings = settings
         self._embedder = embedder
         self._most = most
+        # One bound for the threads of all memories together.
+        self.resident = Residency(settings.limits.resident)
         self._guard = threading.Lock()
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._opening: dict[str, threading.Lock] = {}
@@ -97,6 +100,7 @@ class Namespaces:
                 model=self._embedder,
                 preset=None if path.is_file() else self._settings.preset,
                 tokens=self._settings.tokens,
+                resident=self.resident,
             )
             found = _Opened(memory, users=1)
             with self._guard:

@@ -76,13 +76,24 @@ def answer(error: TsimError) -> Response:
     headers = {"Retry-After": str(RETRY_SECONDS)} if status in (429, 503) else {}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    return problem(status, error.kind, _detail(error, status), headers)
+    return problem(status, error.kind, detail(error), headers)
 
 
 def status_of(error: TsimError) -> HTTPStatus:
     """Returns the HTTP status of an error."""
     found = (status for kind, status in STATUSES if isinstance(error, kind))
     return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def detail(error: TsimError) -> str:
+    """Returns what a client may know of an error: nothing of the server's files."""
+    if isinstance(error, ThreadMissingError):
+        return "there is no such thread; adding a turn creates it"
+    if isinstance(error, StoreError | ModelError) and not isinstance(error, MismatchError):
+        log.error("%s", error)
+        phrase = status_of(error).phrase.lower()
+        return f"the memory cannot be used ({phrase}); the server's log says why"
+    return str(error)
 
 
 def register(app: FastAPI) -> None:
@@ -111,13 +122,3 @@ def register(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, known)
     app.add_exception_handler(Exception, unexpected)
-
-
-def _detail(error: TsimError, status: HTTPStatus) -> str:
-    """Returns what a client may know of an error: nothing of the server's files."""
-    if isinstance(error, ThreadMissingError):
-        return "there is no such thread; adding a turn creates it"
-    if isinstance(error, StoreError | ModelError) and not isinstance(error, MismatchError):
-        log.error("%s", error)
-        return f"the memory cannot be used ({status.phrase.lower()}); the server's log says why"
-    return str(error)

@@ -38,40 +38,42 @@ def listen(settings: Settings) -> socket.socket:
     return found
 
 
-def serve(
-    app: FastAPI,
-    settings: Settings,
-    listening: socket.socket,
-    started: Callable[[], None] = lambda: None,
-) -> None:
+def serve(server: uvicorn.Server, listening: socket.socket) -> None:
     """Answers requests until SIGINT or SIGTERM; those that have begun are finished.
+
+    Raises:
+        InputError: It could not start.
+    """
+    _allow_files()
+    server.run(sockets=[listening])
+    if not server.started:
+        raise InputError("the server could not start; what it printed above says why")
+
+
+def make_server(
+    app: FastAPI, settings: Settings, started: Callable[[], None] = lambda: None
+) -> uvicorn.Server:
+    """Returns a server that has not begun to answer.
 
     Args:
         app: The application.
         settings: Its bounds.
-        listening: The socket.
         started: Called when it is ready.
     """
     limits = settings.limits
-    _allow_files()
-    server = _Server(
-        uvicorn.Config(
-            app,
-            http=bounded(limits),
-            ws="none",
-            lifespan="on",
-            log_level="warning",
-            access_log=False,  # addresses name threads, and threads name people
-            server_header=False,
-            proxy_headers=False,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
-        ),
-        started,
+    config = uvicorn.Config(
+        app,
+        http=bounded(limits),
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,  # addresses name threads, and threads name people
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
     )
-    server.run(sockets=[listening])
-    if not server.started:
-        raise InputError("the server could not start; what it printed above says why")
+    return _Server(config, started)
 
 
 class _Server(uvicorn.Server):

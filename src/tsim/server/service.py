@@ -69,19 +69,22 @@ class Service:
         # What was begun is finished, also if the client has gone.
         return await to_thread.run_sync(function, limiter=self._workers)
 
-    def caller(self, connection: HTTPConnection, scope: Scope, named: str | None = None) -> Caller:
+    def caller(
+        self, connection: HTTPConnection, scope: Scope | None, named: str | None = None
+    ) -> Caller:
         """Returns who sends a request, and about which namespace. Blocks; call it in `work`.
 
         Args:
             connection: The request.
-            scope: What its sender must be allowed to do.
+            scope: What its sender must be allowed to do; None if that is checked later.
             named: The namespace in its address, if there is one there.
 
         Raises:
             AccessError: It has no valid key, or one for something else.
         """
         principal = self._principal(connection)
-        principal.require(scope)
+        if scope is not None:
+            principal.require(scope)
         own = principal.namespace
         if own is not None and named not in (None, own):
             raise AccessError("this key is for another namespace")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tsim.errors import InputError
+from tsim.residency import RESIDENT_TURNS
 from tsim.server.names import FILE, check_namespace
 
 # Names and addresses by which only this machine reaches itself.
@@ -22,6 +23,7 @@ class Limits:
         batch: Turns of a request.
         page: Turns or episodes of an answer.
         budget: Tokens of a context.
+        resident: Turns of threads that stay in RAM.
         workers: Requests that are worked on at a time.
         waiting: Requests that wait for a worker; more are refused.
         rate: Requests per second for each key, or for each address without keys.
@@ -38,6 +40,7 @@ class Limits:
     batch: int = 1_000
     page: int = 1_000
     budget: int = 100_000
+    resident: int = RESIDENT_TURNS
     workers: int = 8
     waiting: int = 256
     rate: float = 1_000.0

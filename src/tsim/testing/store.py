@@ -512,6 +512,7 @@ class StoreConformance:
             assert two.commit("b", FIRST, COUNTERS, expected=0, settings={})
             written = one.commit("a", SECOND, LATER, expected=written[0], settings={}, ticket=early)
             assert written
+            assert one.first_in_line(early, seconds=60)  # used up: it is not in line again
             assert two.first_in_line(late, seconds=60)
             nothing = Changes()
             assert not one.commit("a", nothing, LATER, expected=written[0], settings={})

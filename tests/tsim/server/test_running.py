@@ -17,7 +17,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.server_process import SLOW, Hashes, Serving, serving
+from tests.support.hashes import Hashes
+from tests.support.server_process import SLOW, Serving, serving
 from tsim import Memory
 
 HOST = "Host: 127.0.0.1\r\n"

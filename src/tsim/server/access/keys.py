@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 
 from tsim.errors import InputError, StoreError
 from tsim.server.access.principal import Principal, Scope
@@ -123,10 +123,10 @@ def fits(hashed: str, secret: str) -> bool:
     """Returns whether a hash is that of a secret; takes as long if it is not."""
     try:
         return HASHER.verify(hashed, secret.encode("utf-8", "surrogatepass"))
-    except InvalidHashError as error:
-        raise StoreError("the hash of a key is damaged; revoke it and make another") from error
-    except VerificationError:
+    except VerifyMismatchError:
         return False
+    except (InvalidHashError, VerificationError) as error:
+        raise StoreError(f"the hash of a key is damaged ({error}); revoke that key") from error
 
 
 def insert(connection: sqlite3.Connection, key: Key, hashed: str) -> None:

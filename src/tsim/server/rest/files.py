@@ -44,7 +44,11 @@ async def export(call: Calling, thread: Annotated[list[str] | None, Query()] = N
     return _sent(await call.service.work(write), LINES, "memory.jsonl")
 
 
-@routes.post("/import", response_model=bodies.Imported)
+@routes.post(
+    "/import",
+    response_model=bodies.Imported,
+    openapi_extra={"requestBody": {"required": True, "content": {LINES: {}}}},
+)
 async def import_(call: Calling, request: Request) -> Response:
     """Imports an export, all of it or nothing."""
     await call.service.work(lambda: call.caller(Scope.WRITE))  # before anything is received

@@ -162,8 +162,8 @@ class SqliteStore(CurrentReads):
             number, until = found
             first = not line.others_first(connection, number, ticket, now=now)
         if first or until - now < seconds / 2:
-            with self._file.writing() as connection:
-                line.keep(connection, ticket, until=now + seconds)
+            with self._file.writing() as connection:  # for which it may have waited
+                line.keep(connection, ticket, until=self._clock() + seconds)
         return first
 
     def leave_line(self, ticket: int) -> None:
