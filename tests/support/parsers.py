@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
+from mcp.server.mcpserver.exceptions import ToolError
+
 from scaleqa.backends import read_price
 from scaleqa.backends.openai import Completion
 from scaleqa.datasets import open_threads
@@ -34,9 +37,14 @@ from tsim.assemble import render
 from tsim.characters import visible
 from tsim.checking import check_turn
 from tsim.cli.options import _note
+from tsim.errors import InputError
 from tsim.logs import Format, read_log
 from tsim.rank.when import stretches
 from tsim.segment.passages import divide
+from tsim.server import mcp
+from tsim.server.access import Scope
+from tsim.server.mcp.confirming import Shown, issue
+from tsim.server.mcp.tool import FAILED
 from tsim.times import before, moment, seconds
 from tsim.tokens import estimate
 from tsim.types import Hit, Turn, Why
@@ -59,6 +67,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield _packages(directory / "packages")
     yield _batch(directory / "batch")
     yield _export(directory / "export")
+    yield _tools(directory / "tools")
 
 
 def encoded(text: str) -> bytes:
@@ -381,3 +390,44 @@ def _export(directory: Path) -> Target:
             opened.forget_thread(name)
 
     return Target(name="exports", seeds=["".join(lines)], read=read)
+
+
+def _tools(directory: Path) -> Target:
+    """Calls of tools by assistants."""
+    directory.mkdir()
+    confirm = issue(b"secret", Shown(namespace="", thread="default", turns=(0,)), NOW.timestamp())
+    calls = {
+        "remember": {"text": "one gpu", "role": "user", "at": "2d", "id": "a", "turns": None},
+        "recall": {"query": "one gpu", "since": "7d", "roles": ["user"], "min_relevance": 0.1},
+        "recent": {"thread": "default", "n": 3},
+        "forget": {"turns": [0], "confirm": confirm},
+        "explain": {"query": "one gpu", "budget": 100},
+    }
+
+    @contextmanager
+    def opened(scope: Scope, *, create: bool = False) -> Iterator[mcp.Opened]:
+        with Memory.open(directory / "memory.db", model=WordEmbedder()) as memory:
+            memory.thread("default").add("user", "one gpu for new projects", id="first")
+            with mcp.single(memory)(scope, create=create) as one:
+                yield one
+            memory.forget_thread("default")
+
+    server = mcp.build(opened, secret=b"secret", clock=lambda: NOW)
+
+    def read(text: str) -> None:
+        try:
+            called = json.loads(text)
+        except (ValueError, RecursionError):
+            raise InputError("no message") from None
+        if not (isinstance(called, list) and len(called) == 2 and isinstance(called[1], dict)):
+            raise InputError("no call")
+        try:
+            answer = anyio.run(server.call_tool, str(called[0]), called[1])
+        except ToolError:
+            raise InputError("no such tool") from None
+        said = answer.content[0].text
+        assert said != FAILED
+        if answer.is_error:
+            raise InputError(said)
+
+    return Target(name="tools", seeds=[json.dumps([*one]) for one in calls.items()], read=read)

@@ -64,17 +64,17 @@ class Connection:
     def download(self, call: Call[bytes], target: Path | BinaryIO, receiver: Receiver) -> None:
         """Writes an answer to a file or stream."""
         exchange = self.server.exchange(call)
-        response = self._answer(exchange, stream=True)
-        try:
-            with receiving(target) as out:
+        with receiving(target) as out:
+            response = self._answer(exchange, stream=True)
+            try:
                 for piece in response.iter_bytes():
                     receiver.take(piece)
                     out.write(piece)
-                receiver.end()
-        except httpx.RequestError as error:
-            raise exchange.broken_off(error) from error
-        finally:
-            response.close()
+            except httpx.RequestError as error:
+                raise exchange.broken_off(error) from error
+            finally:
+                response.close()
+            receiver.end()
 
     def upload(self, call: Call[T], source: Path | BinaryIO) -> T:
         """Sends a file or stream."""
@@ -155,17 +155,17 @@ class AsyncConnection:
     ) -> None:
         """Writes an answer to a file or stream."""
         exchange = self.server.exchange(call)
-        response = await self._answer(exchange, stream=True)
-        try:
-            async with _aside(receiving(target)) as out:
+        async with _aside(receiving(target)) as out:
+            response = await self._answer(exchange, stream=True)
+            try:
                 async for piece in response.aiter_bytes():
                     receiver.take(piece)
                     await asyncio.to_thread(out.write, piece)
-                receiver.end()
-        except httpx.RequestError as error:
-            raise exchange.broken_off(error) from error
-        finally:
-            await response.aclose()
+            except httpx.RequestError as error:
+                raise exchange.broken_off(error) from error
+            finally:
+                await response.aclose()
+            receiver.end()
 
     async def upload(self, call: Call[T], source: Path | BinaryIO) -> T:
         """Sends a file or stream."""

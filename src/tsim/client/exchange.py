@@ -107,13 +107,13 @@ class Exchange(Generic[T]):
         """
         try:
             return self.call.parse(response.content)
-        except ValueError as error:
+        except ValueError:
             said = self._without_key(response.text)[:200]
             hint = self.call.doubt or "is the address right, and is it a server of ours?"
             raise RemoteError(
                 f"{self._shown} answered {self.call.method} {self.call.path} with something else: "
                 f"{said!r}; {hint}"
-            ) from error
+            ) from None  # which quotes the answer, and that may quote the key
 
     def _refused(self, response: httpx.Response) -> Failure:
         status = response.status_code

@@ -145,7 +145,8 @@ def sending(source: Path | BinaryIO) -> Iterator[Callable[[], bytes]]:
             with source.open("rb") as file:
                 yield lambda: file.read(PIECE)
         else:
-            yield lambda: _binary(source.read(PIECE))
+            first = [_binary(source.read(PIECE))]  # before anybody is asked to receive it
+            yield lambda: first.pop() if first else _binary(source.read(PIECE))
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error.strerror}") from error
 

@@ -45,9 +45,4 @@ class Awaited:
 
 
 def awaited(*arguments, **named):
-    loop = asyncio.new_event_loop()
-
-    async def opened():
-        return AsyncClient(*arguments, **named)
-
-    return Awaited(loop.run_until_complete(opened()), loop)
+    return Awaited(AsyncClient(*arguments, **named), asyncio.new_event_loop())

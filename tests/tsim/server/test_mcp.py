@@ -264,7 +264,7 @@ def test_confirmations_end_and_are_of_one_server():
         (b"another", token, shown, 1_000.0),
         (b"secret", token, Shown(namespace="b", thread="t", turns=(1, 2)), 1_000.0),
         (b"secret", f"9{token}", shown, 1_000.0),
-        (b"secret", "", shown, 1_000.0),
+        *[(b"secret", odd, shown, 0.0) for odd in ("", "1x", "é-1", "१-a", "9" * 5_000 + "-a")],
     ]
     for arguments in wrong:
         with pytest.raises(InputError, match="nothing was removed"):

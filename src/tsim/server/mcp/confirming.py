@@ -3,12 +3,14 @@
 import hashlib
 import hmac
 import json
+import re
 from dataclasses import astuple, dataclass
 
 from tsim.errors import InputError
 
 # Time to look at what would be forgotten.
 SECONDS = 600
+EXPIRY = re.compile(r"([0-9]{1,12})-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +39,8 @@ def check(secret: bytes, token: str, shown: Shown, now: float) -> None:
     Raises:
         InputError: It was not.
     """
-    written = token.partition("-")[0]
-    expires = int(written) if written.isascii() and written.isdecimal() else 0
+    written = EXPIRY.match(token)
+    expires = int(written[1]) if written else 0
     expected = _token(secret, shown, expires)
     known = hmac.compare_digest(token.encode("utf-8", "replace"), expected.encode())
     if not known or expires < now:
