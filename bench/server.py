@@ -140,7 +140,7 @@ class Served:
         return replace(times, cpu=1000 * (self.cpu() - before) / max(1, times.sent))
 
     def cpu(self) -> float:
-        """Returns the seconds of CPU that it has used, which others on the machine do not change."""
+        """Returns the seconds of CPU that it has used."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -327,9 +327,8 @@ def told(what: str, clients: int, kind: str, times: Times, beside: Times | None 
 
 
 def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
-    print(
-        f"{'':22}{'by':>4}  {'':8}{'× ours':>8}{'per s':>9}{'p50':>9}{'p95':>9}{'p99':>9}{'CPU':>9}  (ms)"
-    )
+    columns = "".join(f"{name:>9}" for name in ("per s", "p50", "p95", "p99", "CPU"))
+    print(f"{'':22}{'by':>4}  {'':8}{'× ours':>8}{columns}  (ms)")
     found: dict[tuple[str, int], Times] = {}
     with serving(directory, workers=options.workers) as served:
         for name in (SEARCHED, LONG):  # they are loaded when they are first used

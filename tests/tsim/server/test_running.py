@@ -20,6 +20,8 @@ import pytest
 from tests.support.hashes import Hashes
 from tests.support.server_process import SLOW, Serving, serving
 from tsim import Memory
+from tsim.server.running import listen
+from tsim.server.settings import Settings
 
 HOST = "Host: 127.0.0.1\r\n"
 # Longer than anything here takes, unless it never ends.
@@ -272,9 +274,15 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_others_are_served_with_keys_only(tmp_path: Path) -> None:
-    code, words = run("serve", "--at", str(tmp_path / "place"), "--host", "0.0.0.0")  # noqa: S104
+    code, words = run("serve", "--at", str(tmp_path / "place"), "--host", "0.0.0.0")
     assert code == 1
     assert "there is no valid key" in words.replace("\n", " ")
+
+
+def test_answers_do_not_wait_to_be_acknowledged(tmp_path: Path) -> None:
+    # asyncio sends at once only on sockets that name their protocol.
+    with listen(Settings(place=tmp_path, port=0, keys=False)) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
 
 
 def test_an_address_in_use_is_said_to_be(tmp_path: Path, tiny: Path) -> None:
