@@ -28,7 +28,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _taking: asyncio.TimerHandle | None = None
     _overhead = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """Waits for headers, unless there are too many connections."""
         super().connection_made(transport)
         self._arriving = self._abort_after(self.limits.header_seconds)
