@@ -200,3 +200,17 @@ def test_the_assistant_of_the_server_page_runs_as_printed(tmp_path, minilm):
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == ["2 messages", "4 messages"]
     assert "one consumer GPU" in provider.seen[1]["messages"][0]["content"]
+
+
+@pytest.mark.slow
+def test_python_in_the_client_page_runs_as_printed(tmp_path, minilm):
+    found = blocks(ROOT / "docs" / "client.md", "python")
+    with served(tmp_path / "memories", embedder=minilm) as url:
+        for block in found:
+            program = block.replace("http://127.0.0.1:8765", url).replace("tsim_…", "tsim_any")
+            ran = subprocess.run(
+                [sys.executable, "-c", program], capture_output=True, text=True, check=False
+            )
+            assert ran.returncode == 0, ran.stderr
+            assert "one consumer GPU" in ran.stdout or "Lisbon" in ran.stdout
+    assert len(found) == 2

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import anyio
+import httpx
 from mcp.server.mcpserver.exceptions import ToolError
 
 from scaleqa.backends import read_price
@@ -34,12 +35,18 @@ from scaleqa.testing import WordEmbedder
 from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import former_row, row
-from tsim import Memory, NewTurn
+from tsim import Memory, NewTurn, ThreadMissingError
 from tsim.assemble import render
 from tsim.characters import visible
 from tsim.checking import check_turn
 from tsim.cli.options import _note
+from tsim.client import answers
+from tsim.client.call import Call
+from tsim.client.calls import add, forget_thread, search, turns
+from tsim.client.exchange import Exchange
+from tsim.client.streams import ExportReceiver
 from tsim.errors import InputError
+from tsim.http import Patience
 from tsim.logs import Format, read_log
 from tsim.rank.when import stretches
 from tsim.segment.passages import divide
@@ -50,7 +57,8 @@ from tsim.server.mcp.confirming import Shown, issue
 from tsim.server.mcp.tool import FAILED
 from tsim.times import before, moment, seconds
 from tsim.tokens import estimate
-from tsim.types import Hit, Turn, Why
+from tsim.types import Hit, SpanWhy, Turn, Why
+from tsim.wire import dump
 from tsim.words import terms
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -66,6 +74,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield from _texts()
     yield from _logs()
     yield from _replies()
+    yield from _answers()
     yield from _files(directory)
     yield _packages(directory / "packages")
     yield _batch(directory / "batch")
@@ -201,6 +210,46 @@ def _replies() -> Iterator[Target]:
     yield Target(name="completions", seeds=[json.dumps(whole)], read=_read_completion)
     facts = ['Here: {"entities": ["a"], "triples": [["a", "is", "b"]]} done']
     yield Target(name="extracted facts", seeds=facts, read=lambda text: _object(decoded(text)))
+
+
+def _answers() -> Iterator[Target]:
+    turn = Turn(id=1, role="user", text="one gpu", at=1.5, meta={"a": 1}, shown=((0, 3),))
+    span = SpanWhy(anchor=1, dense=0.5, lexical=0.5, share=1.0, words=(("gpu", 0.5),))
+    hits = [Hit(episode=0, turns=(turn,), score=1.0, why=why) for why in (Why(), span)]
+    asking = search("a", "gpu", k=1, budget=1, min_relevance=1)
+    kinds: list[tuple[str, Call[Any], bytes]] = [
+        ("hits", asking, dump(answers.Found, answers.Found(hits=hits))),
+        ("turns", next(turns("a")), dump(answers.Turns, answers.Turns(turns=[turn], next=3))),
+        ("receipts", add("a", [turn.again()]), b'{"receipts": [{"turn": 1, "episode": 0}]}'),
+        ("receipts of forgetting", forget_thread("a"), b'{"turns": [1], "scrubbed": false}'),
+    ]  # fmt: skip
+    for name, call, seed in kinds:
+        yield Target(name=f"answers: {name}", seeds=[seed.decode()], read=_answer_to(call))
+    problem = '{"type": "", "title": "", "status": 404, "kind": "thread_missing", "detail": "x"}'
+    yield Target(name="answers: problems", seeds=[problem], read=_read_problem)
+    lines = b'{"kind": "memory"}\n{"kind": "turn", "text": "x"}\n'
+    end = f'{{"kind": "end", "lines": 2, "sha256": "{hashlib.sha256(lines).hexdigest()}"}}\n'
+    yield Target(name="answers: exports", seeds=[lines.decode() + end], read=_receive_export)
+
+
+def _answer_to(call: Call[Any]) -> Callable[[str], object]:
+    exchange = Exchange(call, "http://server", "key", Patience())
+    return lambda text: exchange.result(httpx.Response(200, content=encoded(text)))
+
+
+def _read_problem(text: str) -> None:
+    response = httpx.Response(404, content=encoded(text), headers={"content-type": answers.PROBLEM})
+    exchange = Exchange(forget_thread("a"), "http://server", "key", Patience())
+    try:
+        exchange.settle(response)
+    except ThreadMissingError:  # as it was sent
+        return
+
+
+def _receive_export(text: str) -> None:
+    receiver = ExportReceiver()
+    receiver.take(encoded(text))
+    receiver.end()
 
 
 def _read_reply(text: str) -> None:

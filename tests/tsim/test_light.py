@@ -58,6 +58,18 @@ def test_importing_the_engine_loads_numpy_and_little_else(module):
     assert modules & (ENCODER | NETWORK | SHELL | OTHERS | SERVER) == set()
 
 
+def test_a_client_loads_neither_an_encoder_nor_a_server():
+    code = (
+        "import json, sys, tsim.client\n"
+        "tsim.client.Client('http://127.0.0.1:8765', key='tsim_x').thread('alice')\n"
+        "names = sorted({name.partition('.')[0] for name in sys.modules})\n"
+        "print(json.dumps(names), file=sys.stderr)"
+    )
+    modules = loaded(code)
+    assert {"httpx", "pydantic"} <= modules
+    assert modules & (ENCODER | OTHERS | SERVER - {"anyio"}) == set()  # which httpx needs
+
+
 class Constant:
     """Vectors that cost nothing, under the name of the default model."""
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 PATIENCE = Patience(timeout=120.0, attempts=4, longest_wait=30.0)
 # Seconds that a connection stays open unused: less than servers keep theirs, which would otherwise
 # close it while a request is on its way.
-IDLE = 3.0
+IDLE = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,6 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import NoReturn
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from starlette.datastructures import Headers
@@ -20,6 +18,8 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Requests without which nobody could tell whether the server lives.
 UNLIMITED = "/health/"
 UPLOAD = "/import"
+# Bytes per second of a body that takes longer than it may take to begin.
+LEAST_RATE = 4096
 # Addresses that stand for all of a machine's.
 EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared with, not listened on
 HEADERS = (
@@ -59,10 +59,13 @@ class Guard:
         if raw := scope.get("raw_path"):
             scope = {**scope, "path": "/".join(map(_segment, raw.split(b"/")))}
         body = _Body(receive, most, self._limits.body_seconds)
-        with suppress(_RefusedError):
-            await self._app(scope, body, _unless_refused(body, reply))
-        if body.refusal is not None and not body.answered:
-            await body.refusal(scope, receive, reply)
+        try:
+            await self._app(scope, body, body.unless_refused(reply))
+        except Exception:
+            if body.refused is None:
+                raise
+        if body.refused is not None:
+            await body.refused(scope, receive, reply)
 
     def _admit(self, scope: Scope) -> int:
         """Returns how many bytes the body may have."""
@@ -88,41 +91,55 @@ class Guard:
         return most
 
 
-class _RefusedError(Exception):
-    """Ends a request whose body cannot be received."""
-
-
 class _Body:
-    """Receives a request piece by piece, within bounds."""
+    """Receives a request piece by piece, within bounds.
+
+    If it cannot be received, its client seems to be gone, and what the application answers then is
+    replaced by the reason.
+    """
 
     def __init__(self, receive: Receive, most: int, seconds: float) -> None:
         self._receive = receive
-        self._left = most
         self._most = most
         self._seconds = seconds
+        self._begun = asyncio.get_running_loop().time()
+        self._received = 0
         self._complete = False
-        self.answered = False
-        self.refusal: Response | None = None
+        self._answered = False
+        self.refused: Response | None = None
 
     async def __call__(self) -> Message:
         if self._complete:  # what follows is the end of the connection
             return await self._receive()
         try:
-            async with asyncio.timeout(self._seconds):
+            # Otherwise whoever sends a byte now and then could go on for ever.
+            until = self._begun + self._seconds + self._received / LEAST_RATE
+            async with asyncio.timeout_at(until):
                 message = await self._receive()
         except TimeoutError:
-            slow = f"nothing of the request came for {self._seconds:g} seconds"
-            self._refuse(problems.problem(408, "too_slow", slow))
+            slow = f"the request came too slowly: {self._received} bytes in all"
+            return self._refuse(problems.problem(408, "too_slow", slow, {"Connection": "close"}))
         self._complete = not message.get("more_body", False)
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            self._refuse(problems.answer(_too_large(self._most)))
+        self._received += len(message.get("body", b""))
+        if self._received > self._most:
+            return self._refuse(problems.answer(_too_large(self._most)))
         return message
 
-    def _refuse(self, response: Response) -> NoReturn:
-        response.headers["Connection"] = "close"
-        self.refusal = response
-        raise _RefusedError
+    def unless_refused(self, send: Send) -> Send:
+        """Returns what sends the answer of the application."""
+
+        async def sending(message: Message) -> None:
+            if self.refused is None:
+                self._answered = True
+                await send(message)
+
+        return sending
+
+    def _refuse(self, response: Response) -> Message:
+        if not self._answered:
+            self.refused = response
+        self._complete = True
+        return {"type": "http.disconnect"}
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str] | None:
@@ -165,17 +182,6 @@ def _segment(raw: bytes) -> str:
 
 def _too_large(most: int) -> TooLargeError:
     return TooLargeError(f"a request may have at most {most} bytes; send it in several")
-
-
-def _unless_refused(body: _Body, send: Send) -> Send:
-    """Sends what an application answers, unless it is about a body that was refused."""
-
-    async def sending(message: Message) -> None:
-        if body.refusal is None or body.answered:
-            body.answered = True
-            await send(message)
-
-    return sending
 
 
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:

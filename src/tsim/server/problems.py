@@ -8,6 +8,7 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from tsim.errors import (
     AccessError,
@@ -118,7 +119,11 @@ def register(app: FastAPI) -> None:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
         return problem(500, TsimError.kind, "the server failed; its log says why")
 
+    async def gone(_: Request, __: Exception) -> Response:
+        return problem(400, InputError.kind, "the request ended before it was complete")
+
     app.add_exception_handler(TsimError, ours)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, known)
     app.add_exception_handler(Exception, unexpected)

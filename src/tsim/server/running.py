@@ -1,7 +1,9 @@
 """Runs a server until it is told to stop."""
 
+import math
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,7 +22,9 @@ def listen(settings: Settings) -> socket.socket:
         InputError: The address is in use, or not of this machine.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    found = socket.socket(family)
+    # With the protocol named, asyncio sends what it has at once, and does not wait for the other
+    # side to acknowledge the headers of an answer before it sends the body.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((settings.host, settings.port))
@@ -40,6 +44,7 @@ def serve(server: uvicorn.Server, listening: socket.socket) -> None:
     Raises:
         InputError: It could not start.
     """
+    _allow_files()
     server.run(sockets=[listening])
     if not server.started:
         raise InputError("the server could not start; what it printed above says why")
@@ -65,9 +70,8 @@ def make_server(
         access_log=False,  # addresses name threads, and threads name people
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=int(limits.drain_seconds),
+        timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
     )
     return _Server(config, started)
 
@@ -81,3 +85,19 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with super().capture_signals():
+            yield
+            if not self.force_exit:
+                self._captured_signals.clear()  # it has stopped as it was told to
+
+
+def _allow_files() -> None:
+    """Lets the process have as many files and connections open as it may."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # not on every system
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

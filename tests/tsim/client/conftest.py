@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tests.support.serving import served
+from tests.support.served import served
 from tests.tsim.client.awaited import awaited
 from tsim import LATE, OFFICIAL
 from tsim.client import Client
@@ -16,14 +16,14 @@ numbers = itertools.count()
 def place(request, tmp_path_factory):
     """The address and the preset of a server without keys."""
     directory = tmp_path_factory.mktemp("memories")
-    with served(directory, keys=False, preset=request.param.name) as (url, _):
+    with served(directory, preset=request.param.name) as url:
         yield url, request.param
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """The address of a server without keys."""
-    with served(tmp_path_factory.mktemp("memories"), keys=False) as (url, _):
+    with served(tmp_path_factory.mktemp("memories")) as url:
         yield url
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from tests.support.hashes import Hashes
 from tests.support.servers import serving
-from tests.support.serving import Words
 from tests.tsim.client.scripted import ScriptedServer
 from tsim import InputError, Memory, RemoteError, ThreadMissingError
 from tsim.client.streams import ExportReceiver
@@ -28,7 +28,7 @@ def test_an_export_is_the_same_as_that_of_the_library(filled, kind, server, tmp_
     stream = io.BytesIO()
     assert filled.export(stream, threads=["bob"]) == 1
     assert target.stat().st_mode & 0o777 == 0o600
-    with Memory.open(tmp_path / "local.db", model=Words()) as local:
+    with Memory.open(tmp_path / "local.db", model=Hashes()) as local:
         assert local.import_(target) == 3
         local.export(tmp_path / "again.jsonl")
         assert local.thread("alice").turns() == filled.thread("alice").turns()
@@ -47,7 +47,7 @@ def test_a_backup_is_a_memory(filled, tmp_path):
     target = tmp_path / "copy.db"
     filled.backup(target)
     assert target.stat().st_mode & 0o777 == 0o600
-    with Memory.open(target, model=Words()) as copy:
+    with Memory.open(target, model=Hashes()) as copy:
         assert copy.threads() == ["alice", "bob"]
     with pytest.raises(InputError, match="exists"):
         filled.backup(target)

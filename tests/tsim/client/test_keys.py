@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.support.serving import served
+from tests.support.served import make_key, served
 from tsim import AccessError, KeyMissingError, TooLargeError
 from tsim.server.access import Scope
-from tsim.server.access.gate import Access
 from tsim.server.settings import Limits
 
 
@@ -13,12 +12,11 @@ from tsim.server.settings import Limits
 def guarded(tmp_path_factory):
     """The address of a server, and a function that makes keys."""
     directory = tmp_path_factory.mktemp("memories")
-    with served(directory, limits=Limits(batch=3)) as (url, app):
-        access: Access = app.state.service.gate
 
-        def key(namespace, *scopes):
-            return access.create(namespace=namespace, scopes=scopes)[1]
+    def key(namespace, *scopes):
+        return make_key(directory, namespace, *scopes)["Authorization"].removeprefix("Bearer ")
 
+    with served(directory, keys=True, limits=Limits(batch=3)) as url:
         yield url, key
 
 

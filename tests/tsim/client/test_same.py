@@ -10,16 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.serving import Words
+from tests.support.hashes import Hashes
 from tsim import InputError, Memory, NewTurn, Thread, TsimError
 from tsim.client import AsyncClient, AsyncRemoteThread, Client, RemoteThread
 from tsim.client.messages import message
 from tsim.incoming import accept
 
-# What cannot be sent to a server, or is the business of whoever runs it.
+# What is for whoever runs the server, and what explains a method rather than uses a memory.
 NOT_REMOTE = {
-    Memory: {"open", "verify", "rebuild", "model", "preset", "erased", "count_tokens"},
-    Thread: {"prepare", "find", "views"},
+    Memory: {
+        *("open", "verify", "rebuild", "model", "preset", "erased", "count_tokens"),
+        "rehearse",
+    },
+    Thread: {"prepare", "find", "views", "map", "braid", "unload"},
 }
 # Functions that count tokens stay where they are; contexts of several threads are written there.
 NOT_SENT = {"tokens", "named"}
@@ -65,9 +68,10 @@ def test_signatures_are_those_of_the_library(local, remote, name):
         assert types == {key: hint for key, hint in hints.items() if key not in NOT_SENT}
 
 
-def test_what_is_not_remote_is_named():
+def test_what_is_not_remote_is_there_and_nowhere_else():
     for local, remote in ((Memory, Client), (Thread, RemoteThread)):
-        assert {name for name in NOT_REMOTE[local] if hasattr(remote, name)} == set()
+        assert all(hasattr(local, name) for name in NOT_REMOTE[local])
+        assert not any(hasattr(remote, name) for name in NOT_REMOTE[local])
 
 
 WORDS = "gpu rule bread train budget letter only one new projects says the for".split()
@@ -189,12 +193,12 @@ def perform(memory, name, thread, given_):
 fresh = itertools.count()
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(script=scripts)
 def test_the_same_script_has_the_same_results(script, place, kind, tmp_path):
     url, preset = place
     number = next(fresh)
-    with Memory.open(tmp_path / f"{number}.db", model=Words(), preset=preset) as embedded:
+    with Memory.open(tmp_path / f"{number}.db", model=Hashes(), preset=preset) as embedded:
         expected = [*run(embedded, script)]
     with kind(url, namespace=f"same-{number}") as client:
         found = [*run(client, script)]
@@ -215,3 +219,11 @@ def test_a_turn_is_read_from_its_message_unchanged(turn):
     checked = accept([turn]).turns
     sent = json.loads(json.dumps(message(checked[0])))
     assert accept([sent]).turns == checked
+
+
+def test_a_thread_may_have_any_name(memory):
+    names = [".", "..", "a/b", "%2F", "a%2Fb", "ä ?#&;", "../../memory", " x"]
+    for name in names:
+        memory.thread(name).add("user", name)
+    assert memory.threads() == sorted(names)
+    assert [memory.thread(name).turns()[0].text for name in names] == names

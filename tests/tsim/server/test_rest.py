@@ -1,7 +1,10 @@
 """The REST API, over real connections."""
 
 import json
+import socket
 import sqlite3
+import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -153,6 +156,39 @@ def test_a_damaged_import_changes_nothing(api):
     answer = api.post("/v1/namespaces/other/import", content=export[:-20])
     assert answer.status_code == 400
     assert api.get("/v1/namespaces/other/threads").json()["threads"] == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files cannot be listed")
+def test_clients_that_go_away_leave_nothing_open(api, tmp_path, caplog):
+    add(api)
+    sent = {"Host": "127.0.0.1", "Connection": "close"}
+    heads = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    for request in (
+        f"GET /v1/export HTTP/1.1\r\n{heads}\r\n",
+        f"POST /v1/import HTTP/1.1\r\n{heads}Content-Length: 1000\r\n\r\nhalf",
+    ):
+        with socket.create_connection((api.base_url.host, api.base_url.port)) as gone:
+            gone.sendall(request.encode())
+    assert api.get("/v1/threads").status_code == 200
+
+    def open_files() -> list[str]:
+        links = Path("/proc/self/fd").iterdir()
+        return [name for link in links if "(deleted)" in (name := _target(link))]
+
+    for _ in range(1_000):
+        left = [name for name in open_files() if str(tmp_path) in name]
+        if not left:
+            break
+        time.sleep(0.01)
+    assert not left
+    assert "Traceback" not in caplog.text
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
 
 
 def test_reading_creates_nothing(api, tmp_path):

@@ -12,6 +12,8 @@ from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Send
+from starlette.types import Scope as Connection
 
 from tsim import private, unfinished
 from tsim.memory import Memory
@@ -41,7 +43,7 @@ async def export(call: Calling, thread: Annotated[list[str] | None, Query()] = N
                 raise
         return target
 
-    return _sent(await call.service.work(write), LINES, "memory.jsonl")
+    return FileAnswer(await call.service.work(write), LINES, "memory.jsonl")
 
 
 @routes.post(
@@ -75,7 +77,7 @@ async def backup(call: Calling) -> Response:
         with call.service.memory(caller) as memory:
             return _copied(memory, call.service.settings.directory)
 
-    return _sent(await call.service.work(write), "application/vnd.sqlite3", "memory.db")
+    return FileAnswer(await call.service.work(write), "application/vnd.sqlite3", "memory.db")
 
 
 def _copied(memory: Memory, parent: FilePath) -> BinaryIO:
@@ -88,16 +90,31 @@ def _nameless(parent: FilePath) -> BinaryIO:
     return tempfile.TemporaryFile(dir=private.make_directory(parent))
 
 
-def _sent(file: BinaryIO, kind: str, name: str) -> StreamingResponse:
-    headers = {
-        "Content-Length": str(file.seek(0, os.SEEK_END)),
-        "Content-Disposition": f'attachment; filename="{name}"',
-    }
-    return StreamingResponse(_pieces(file), media_type=kind, headers=headers)
+class FileAnswer(StreamingResponse):
+    """Sends a file and closes it, also if the client has gone before the first piece."""
+
+    def __init__(self, file: BinaryIO, kind: str, name: str) -> None:
+        """Takes an open file.
+
+        Args:
+            file: The file, which is closed when it has been sent.
+            kind: Its media type.
+            name: What a browser calls it.
+        """
+        headers = {
+            "Content-Length": str(file.seek(0, os.SEEK_END)),
+            "Content-Disposition": f'attachment; filename="{name}"',
+        }
+        super().__init__(_pieces(file), media_type=kind, headers=headers)
+        self._file = file
+
+    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
+        """Sends the file."""
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        file.seek(0)
-        while piece := file.read(PIECE):
-            yield piece
+    file.seek(0)
+    while piece := file.read(PIECE):
+        yield piece
