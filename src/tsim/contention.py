@@ -2,7 +2,10 @@
 
 Changes are prepared without a lock and written if nobody else wrote meanwhile. A writer that is
 slower than the others could lose this race for ever. After a few losses it lines up, and the others
-write nothing until it has, or until its place is given up.
+write nothing until it has, or until its turn is over.
+
+A place in line is kept for a second and renewed by its writer, so that nobody waits long for one
+that died. Whoever renews too late is passed over, which costs nothing but its place.
 """
 
 import threading
@@ -23,6 +26,8 @@ from tsim.vectors import Vector, Vectors
 PATIENCE = 3
 # Seconds for which the others wait for a writer, unless it once needed longer.
 TURN_SECONDS = 5.0
+# Seconds for which a place in line is kept unless it is renewed, and between two renewals.
+PLACE_SECONDS, RENEW_SECONDS = 1.0, 0.3
 # Seconds between two looks at the line.
 LOOK_SECONDS = 0.01
 
@@ -52,6 +57,7 @@ class Turns:
         self._patience = patience
         self._sleep = sleep
         self._seconds = TURN_SECONDS
+        self._over = threading.Event()
 
     def __enter__(self) -> Self:
         return self
@@ -62,25 +68,53 @@ class Turns:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._over.set()
         if self.ticket is not None:  # nothing was written; nobody should wait any longer
             with suppress(StoreError):  # the place is given up after some seconds anyway
                 self._store.leave_line(self.ticket)
 
     def won(self) -> None:
         """Notes that the change was written, which uses the ticket up."""
+        self._over.set()
         self.ticket = None
 
     def lost(self) -> None:
         """Notes that others wrote first; returns when it makes sense to try again."""
+        self._over.set()
         self._patience -= 1
         if self._patience > 0:
             return
         if self.ticket is not None:  # its turn was not long enough, or its place was given up
             self._store.leave_line(self.ticket)
             self._seconds *= 2
-        self.ticket = self._store.line_up(self._thread, seconds=self._seconds)
-        while not self._store.first_in_line(self.ticket, seconds=self._seconds):
+        self.ticket = self._store.line_up(self._thread, seconds=PLACE_SECONDS)
+        while not self._store.first_in_line(self.ticket, seconds=PLACE_SECONDS):
             self._sleep(LOOK_SECONDS)
+        self._over = threading.Event()
+        keeping = threading.Thread(
+            target=keep_place,
+            args=(self._store, self.ticket),
+            kwargs={"seconds": self._seconds, "over": self._over.wait},
+            daemon=True,
+        )
+        with suppress(RuntimeError):  # no more threads can be had: its turn is short
+            keeping.start()
+
+
+def keep_place(store: Store, ticket: int, *, seconds: float, over: Callable[[float], bool]) -> None:
+    """Keeps a writer's place in line while it prepares its change, for some seconds at most.
+
+    Args:
+        store: The memory.
+        ticket: The writer's ticket.
+        seconds: How long its turn may be.
+        over: Waits for some seconds; returns whether its turn was over before.
+    """
+    for _ in range(round(seconds / RENEW_SECONDS)):
+        if over(RENEW_SECONDS):
+            return
+        with suppress(StoreError):  # busy or closed
+            store.first_in_line(ticket, seconds=PLACE_SECONDS)
 
 
 class Remembering:

@@ -4,21 +4,22 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Literal, Self, Unpack
+from typing import BinaryIO, Self, Unpack
 from weakref import WeakValueDictionary
 
 from tsim import replay
 from tsim.across import across
-from tsim.arguments import known, listed
+from tsim.arguments import known, listed, place
 from tsim.arguments import path as checked_path
-from tsim.assemble import render
+from tsim.assemble import CONTEXT_BUDGET, render
 from tsim.checking import check_name
+from tsim.comparing import MOST, Rehearsal, rehearse
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.checked import CheckedEmbedder
+from tsim.embed.protocol import require_text
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
@@ -26,7 +27,7 @@ from tsim.presets import DEFAULT, PRESETS, AnyPreset, Preset, find_preset, suite
 from tsim.residency import RESIDENT_TURNS, Residency
 from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
-from tsim.thread import CONTEXT_BUDGET, Thread
+from tsim.thread import Thread
 from tsim.types import Hit
 from tsim.uncaching import CachedVectors
 from tsim.verify import Verification, verify
@@ -187,6 +188,25 @@ class Memory:
         using = f"preset {self._preset.name}, model {self._embedder.identity}"
         return f"<Memory {self._store.location}: {size}, {using}{state}>"
 
+    @property
+    def model(self) -> str:
+        """The identity of the embedding model."""
+        return self._embedder.identity
+
+    @property
+    def preset(self) -> AnyPreset:
+        """The preset, with the weights that were fitted for the model."""
+        return self._preset
+
+    @property
+    def erased(self) -> bool:
+        """Whether the bytes of everything that was forgotten are erased from the store."""
+        return not self._store.scrub_due()
+
+    def count_tokens(self, text: str) -> int:
+        """Returns how many tokens a text has, as budgets count them."""
+        return self._measure.tokens(require_text(text))
+
     def thread(self, name: str) -> Thread:
         """Returns the thread with the given name; adding its first turn creates it.
 
@@ -221,6 +241,7 @@ class Memory:
         budget: int | None = None,
         min_relevance: float | None = None,
         tokens: Tokens | None = None,
+        named: bool = False,
         **only: Unpack[Narrowing],
     ) -> list[Hit]:
         """Finds what is relevant to a query in several threads, best first.
@@ -235,6 +256,8 @@ class Memory:
                 likely each holds what was asked. Defaults to the preset's budget, if it has one.
             min_relevance: As for `Thread.search`.
             tokens: As for `Thread.search`.
+            named: Whether the names of threads in headings, as `write` puts them there, use up the
+                budget, too.
             only: `since`, `until`, `roles`, `meta` and `now`, as for `Thread.search`. Without
                 `now`, "yesterday" is relative to the latest turn of each thread.
 
@@ -243,7 +266,7 @@ class Memory:
             ThreadMissingError: One of the threads does not exist.
         """
         asked, names = self._asked(query, threads, k, budget, min_relevance, tokens, only)
-        return self._across(asked, names, named=False)
+        return self._across(asked, names, named=named)
 
     def context(
         self,
@@ -259,9 +282,50 @@ class Memory:
 
         Headings name the thread: `[alice 3-9]`. Threads are in the given order.
         """
-        asked, names = self._asked(query, threads, None, budget, min_relevance, tokens, only)
-        hits = self._across(asked, names, named=True)
-        return render(self._arranged(names, hits), named=True)
+        names = listed("threads", threads)
+        hits = self.search(
+            query,
+            threads=names,
+            budget=budget,
+            min_relevance=min_relevance,
+            tokens=tokens,
+            named=True,
+            **only,
+        )
+        return self.write(hits, threads=names)
+
+    def write(self, hits: Sequence[Hit], *, threads: Iterable[str]) -> str:
+        """Returns hits in several threads as text for a prompt, the threads in the given order."""
+        return render(self._arranged(listed("threads", threads), hits), named=True)
+
+    def rehearse(
+        self,
+        thread: str,
+        preset: str | AnyPreset,
+        *,
+        most: int = MOST,
+        known: Rehearsal | None = None,
+    ) -> Rehearsal:
+        """Replays a thread in RAM with another preset, to compare what both find.
+
+        Vectors of turns are those that are stored; summaries or runs of turns may be embedded.
+
+        >>> other = memory.rehearse("alice", "official")  # doctest: +SKIP
+        >>> other.find(memory.thread("alice").prepare("Which model?", budget=600))  # doctest: +SKIP
+
+        Args:
+            thread: The name of the thread.
+            preset: A preset or its name.
+            most: Maximum number of turns of the thread.
+            known: An earlier rehearsal, which is returned if nothing has changed.
+
+        Raises:
+            InputError: The preset is unknown, or the thread has more turns.
+            ThreadMissingError: The thread does not exist.
+        """
+        found = preset if isinstance(preset, Preset) else find_preset(preset)
+        suitable = suited(found, self._embedder.identity)
+        return rehearse(self._store, self._embedder, thread, suitable, most=most, known=known)
 
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""
@@ -290,7 +354,7 @@ class Memory:
         from tsim import transfer  # brings pydantic, which nothing else here needs
 
         names = None if threads is None else listed("threads", threads)
-        return transfer.export(self._store, _place(target, "write"), names)
+        return transfer.export(self._store, place(target, "write"), names)
 
     def import_(self, source: str | Path | BinaryIO) -> int:
         """Imports an export made with the same model and preset.
@@ -310,7 +374,7 @@ class Memory:
 
         return transfer.import_(
             self._store,
-            _place(source, "read"),
+            place(source, "read"),
             settings=self._accepted(),
             dimension=self._embedder.dimension,
             summarises=self._preset.settings.summarises,
@@ -335,7 +399,10 @@ class Memory:
     def verify(self) -> Verification:
         """Checks the store and the data derived from the turns."""
         return verify(
-            self._store, self._embedder.dimension, summarises=self._preset.settings.summarises
+            self._store,
+            self._embedder.dimension,
+            settings=self._accepted(),
+            summarises=self._preset.settings.summarises,
         )
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> None:
@@ -444,10 +511,3 @@ def _written_with(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with, or the default for a new memory."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
-
-
-def _place(place: str | Path | BinaryIO, method: Literal["read", "write"]) -> Path | BinaryIO:
-    """Returns a path, or a stream that can be read or written."""
-    if isinstance(place, str | PathLike) or not hasattr(place, method):
-        return checked_path("path", place)
-    return place

@@ -32,7 +32,8 @@ class Repaired:
         damaged: Where the damaged file is now.
         turns: Number of turns that were saved.
         lost: Ids of damaged turns that were not, by thread.
-        unread: Whether parts of the file could not be read, so that there may have been others.
+        unread: Whether parts of the file could not be read, or its structure was damaged, so that
+            there may have been others.
     """
 
     damaged: Path

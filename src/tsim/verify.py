@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from tsim.consistency import inconsistencies, passages_outside
 from tsim.errors import StoreError
-from tsim.store import Store
+from tsim.store import Accepted, Store
+from tsim.store.agreement import differing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,17 +32,19 @@ class Verification:
     problems: tuple[str, ...] = ()
 
 
-def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
+def verify(store: Store, dimension: int, *, settings: Accepted, summarises: bool) -> Verification:
     """Checks the storage of a memory, and the threads in it.
 
     Args:
         store: The memory.
         dimension: Length of its vectors.
+        settings: What its settings may be.
         summarises: Whether closed episodes must have a summary.
     """
     names: list[str] = []
     try:
         problems = [f"{store.location}: {problem}" for problem in store.check()]
+        problems += _unexpected(store, {**settings, "dimension": (str(dimension),)})
         # Erasing writes to the file, which must not be done to a damaged one.
         problems = problems or _not_erased(store)
         names = store.threads()
@@ -87,6 +90,17 @@ def verify(store: Store, dimension: int, *, summarises: bool) -> Verification:
         passages=counts[4],
         problems=tuple(problems),
     )
+
+
+def _unexpected(store: Store, expected: Accepted) -> list[str]:
+    """Returns the settings that are not what they were when the memory was opened."""
+    found = store.settings()
+    return [
+        f"{store.location}: its {name} is {found.get(name)!r}, expected {expected[name][0]!r}; "
+        "its settings are damaged, or it was rebuilt while it was open here"
+        for name in differing(found, expected)
+        if found
+    ]
 
 
 def _not_erased(store: Store) -> list[str]:

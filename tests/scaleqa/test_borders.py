@@ -7,13 +7,13 @@ import shutil
 
 import pytest
 
-from scaleqa.datasets import open_threads
+from scaleqa.datasets import open_threads, published
 from scaleqa.errors import DataError
 from scaleqa.evaluate.batch import import_batch
 from scaleqa.evaluate.rowfile import all_rows, row_path
 from scaleqa.judges.letter import letter_of
 from scaleqa.lengths import parse_target
-from scaleqa.noise import load_pool
+from scaleqa.noise import load_pool, pool
 from scaleqa.packages import build, load_packages, write_packages
 from scaleqa.records.authored import read_authored
 from scaleqa.records.draw import letter
@@ -212,12 +212,29 @@ PACKED = gzip.compress(b'{"turns": ["a", "b"], "genre": "x"}\n' * 100)
 def test_damaged_gzip_files_are_refused(tmp_path, content):
     file = tmp_path / "noise.gz"
     file.write_bytes(content)
-    with pytest.raises(DataError, match="no complete gzip file"):
+    with pytest.raises(DataError, match="gzip file is damaged or incomplete"):
         load_pool(file, "authored")
     (tmp_path / "set.json.gz").write_bytes(b"\x1f\x8b" + content[2:])
     for spec in (f"longmemeval:file={tmp_path / 'set.json.gz'}", f"locomo:file={file}"):
         with pytest.raises(DataError, match="as published"):
             open_threads(spec)
+
+
+def test_gzipped_files_unpack_to_no_more_than_expected(tmp_path, monkeypatch):
+    for module in (published, pool):
+        assert module.MOST_BYTES == 1 << 32
+        monkeypatch.setattr(module, "MOST_BYTES", 100_000)
+    file = tmp_path / "bomb.json.gz"
+    for content in (b" " * 110_000, b"[" + b'"x", ' * 30_000):
+        file.write_bytes(gzip.compress(content))
+        for form in ("authored", "sharegpt"):  # lines, and one document
+            with pytest.raises(
+                DataError, match=r"bomb\.json\.gz.*unpacks to more than 100,000 bytes"
+            ):
+                load_pool(file, form)
+        for name in ("longmemeval", "locomo"):
+            with pytest.raises(DataError, match="unpacks to more than 100,000 bytes"):
+                open_threads(f"{name}:file={file}")
 
 
 def test_keys_of_authors_lead_nowhere_else(tmp_path):

@@ -164,6 +164,9 @@ class DictReader:
         found = self._kept.threads.get(thread)
         return len(found.turns) if found else 0
 
+    def last_turns(self, thread: str, limit: int) -> list[Turn]:
+        return [turn for _, turn in self.all_turns(thread)][-limit:]
+
     def all_turns(
         self, thread: str, first: int = 0, limit: int | None = None
     ) -> Iterator[tuple[int, Turn]]:
@@ -276,7 +279,9 @@ class DictStore(CurrentReads):
     def first_in_line(self, ticket: int, *, seconds: float) -> bool:
         with self._shelf.lock:
             now = time.time()
-            thread, _ = self._shelf.line.get(ticket, (None, now))
+            if ticket not in self._shelf.line:
+                return True
+            thread, _ = self._shelf.line[ticket]
             self._shelf.line[ticket] = thread, now + seconds
             return self._shelf.admits(thread, ticket, now)
 

@@ -1,7 +1,12 @@
 """Writers that meet: a lost race costs what was missed, and nobody loses for ever."""
 
 import random
+import signal
+import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from contextlib import closing, contextmanager
 
 import numpy as np
@@ -9,7 +14,15 @@ import pytest
 
 from tests.support.streams import CUTTING, EAGER, exported, stream
 from tsim import OFFICIAL, Memory
-from tsim.contention import PATIENCE, FairLock
+from tsim.contention import (
+    PATIENCE,
+    PLACE_SECONDS,
+    RENEW_SECONDS,
+    TURN_SECONDS,
+    FairLock,
+    Turns,
+    keep_place,
+)
 from tsim.state import Changes, Counters, TurnRow
 from tsim.store import SqliteStore
 from tsim.types import Turn
@@ -44,6 +57,19 @@ class Raced(SqliteStore):
         self.attempts += 1
         self.rival()
         return super().replace_all(*args, **options)
+
+
+class Hours:
+    """A clock that goes on when somebody waits."""
+
+    def __init__(self):
+        self.begun = self.now = time.time()
+
+    def __call__(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
 
 
 class Counting:
@@ -100,9 +126,9 @@ def test_a_lost_race_costs_what_was_missed_and_changes_nothing(tmp_path, tiny_em
         assert exported(calm, tmp_path / "calm.jsonl") == raced
 
 
-def intruder(path, thread):
+def intruder(path, thread, clock=time.time):
     """Returns a writer that is quicker than any other, as long as it is admitted."""
-    store = SqliteStore(path)
+    store = SqliteStore(path, clock=clock)
     vector = np.zeros(32, dtype=np.float32)
     vector[0] = 1
 
@@ -114,7 +140,7 @@ def intruder(path, thread):
         after = Counters(
             turn=said.id + 1, episode=max(1, counters.episode), cluster=counters.cluster
         )
-        store.commit(thread, Changes(turns=(row,)), after, expected=version, settings={})
+        return store.commit(thread, Changes(turns=(row,)), after, expected=version, settings={})
 
     return store, write
 
@@ -180,6 +206,100 @@ def test_a_writer_that_fails_in_its_turn_gives_it_up(tmp_path, tiny_embedder):
             before = rival.version("a")
             write()
             assert rival.version("a") != before
+
+
+IN_LINE = """
+import sys, time
+from tsim.contention import Turns
+from tsim.store import SqliteStore
+
+Turns(SqliteStore(sys.argv[1]), "a", patience=1).lost()
+print("first", flush=True)
+time.sleep(60)
+"""
+
+
+def test_nobody_waits_long_for_a_writer_that_was_killed_in_its_turn(tmp_path):
+    path = tmp_path / "m.db"
+    command = [sys.executable, "-c", IN_LINE, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as dead:
+        assert dead.stdout.readline() == "first\n"
+        dead.send_signal(signal.SIGKILL)
+    hours = Hours()
+    with (
+        closing(SqliteStore(path, clock=hours)) as store,
+        Turns(store, "a", patience=1, sleep=hours.sleep) as way,
+    ):
+        way.lost()
+    assert hours.now - hours.begun < TURN_SECONDS / 2
+
+
+def test_nobody_waits_for_a_place_that_is_kept_far_too_long(tmp_path):
+    """A clock that was wrong, or a changed byte."""
+    path = tmp_path / "m.db"
+    rival, write = intruder(path, "a")
+    with closing(rival):
+        assert write()
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("INSERT INTO line VALUES (5, 0, ?)", (time.time() + 10_000,))
+        assert write()
+        with Turns(rival, "a", patience=1) as way:
+            way.lost()
+            assert way.ticket == 6
+
+
+def test_a_place_in_line_is_kept_for_a_turn_and_no_longer(tmp_path):
+    hours, path = Hours(), tmp_path / "m.db"
+    written = []
+    rival, write = intruder(path, "a", clock=hours)
+    with closing(rival), closing(SqliteStore(path, clock=hours)) as store:
+        write()
+
+        def over(seconds):
+            hours.sleep(seconds)
+            written.append(write())
+            return False
+
+        ticket = store.line_up("a", seconds=PLACE_SECONDS)
+        keep_place(store, ticket, seconds=TURN_SECONDS, over=over)
+        assert written == [None] * round(TURN_SECONDS / RENEW_SECONDS)
+        hours.sleep(2 * PLACE_SECONDS)
+        assert write()
+
+
+def test_a_writer_keeps_its_place_while_it_prepares_its_change(tmp_path, tiny_embedder):
+    path, renewed = tmp_path / "m.db", threading.Event()
+
+    class Watched(Raced):
+        looks = 0
+
+        def first_in_line(self, ticket, **options):
+            self.looks += 1
+            if self.looks > 2:  # once to see that it is its turn
+                renewed.set()
+            return super().first_in_line(ticket, **options)
+
+    with (
+        closing(Watched(path)) as store,
+        Memory.open(store=store, model=tiny_embedder, preset=EAGER) as memory,
+    ):
+        thread = memory.thread("a")
+        thread.add_many(stream(20))
+        rival, write = intruder(path, "a")
+
+        def race():
+            if store.attempts > PATIENCE:
+                assert renewed.wait(30)
+            write()
+
+        with closing(rival):
+            store.rival, store.attempts = race, 0
+            thread.add("user", "at last")
+            assert store.attempts == PATIENCE + 1
+            keeping = [one for one in threading.enumerate() if one.name.endswith("(keep_place)")]
+            for one in keeping:
+                one.join(30)
+                assert not one.is_alive()
 
 
 def test_only_threads_that_changed_are_rebuilt_again(tmp_path, tiny_embedder):

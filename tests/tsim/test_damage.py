@@ -15,6 +15,7 @@ import pytest
 from tsim import LATE, OFFICIAL, InputError, Memory, NewTurn, StoreBusyError, TsimError
 from tsim.repair import repair
 from tsim.store.sqlite.checksums import COVERED
+from tsim.store.sqlite.residue import is_stale_index, stale_pages
 
 WIDTH = 8
 # How many damaged files are tried for each preset; more where there is time.
@@ -218,6 +219,96 @@ def test_a_changed_vector_costs_no_turn_and_is_computed_again(whole, tmp_path):
         assert memory.verify().problems == ()
         assert 9 not in [turn.id for turn in memory.thread("alice")]
         assert memory.thread("alice").add("user", "the next turn").turn == 30
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["index", "no index"])
+def test_a_repair_saves_what_is_in_the_log_too(tmp_path, indexed):
+    """A killed process leaves what it added last in the log."""
+    path, left = tmp_path / "memory.db", tmp_path / "left" / "memory.db"
+    left.parent.mkdir()
+    with opened(path) as memory:
+        memory.thread("alice").add_many(("user", f"early {n} {'y ' * 99}") for n in range(60))
+    with opened(path) as memory:
+        memory.thread("alice").add_many(("user", f"late {n}") for n in range(20))
+        memory.thread("bob").add("user", "the first and only turn")
+        for suffix in ("", "-wal", *(["-shm"] if indexed else [])):
+            shutil.copy(f"{path}{suffix}", f"{left}{suffix}")
+    data = bytearray(left.read_bytes())
+    data[data.index(b"early 7 y") + 6] ^= 1
+    left.write_bytes(data)
+    assert b"the first and only turn" not in data
+    done = repair(left, Words())
+    assert (done.turns, done.lost, done.unread) == (80, {"alice": (7,)}, False)
+    with opened(left) as memory:
+        assert memory.verify().problems == ()
+        assert [turn.id for turn in memory.thread("alice")] == [*range(7), *range(8, 80)]
+        assert [turn.text for turn in memory.thread("bob")] == ["the first and only turn"]
+
+
+@pytest.mark.parametrize("name", ["model", "preset", "dimension"])
+@pytest.mark.parametrize("column", ["name", "value"])
+def test_changed_settings_are_named(whole, tmp_path, name, column):
+    path = tmp_path / "memory.db"
+    shutil.copy(whole[0], path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE setting SET {column} = 'x' WHERE name = ?", (name,))
+    found = quietly(lambda: opened(path))
+    if isinstance(found, Memory):
+        with found:
+            (problem,) = found.verify().problems
+    else:
+        problem = str(found)
+    assert f"{name} " in problem
+    assert ("None" if column == "name" else "x") in problem
+    assert repair(path, Words()).turns == 59
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE clock SET now = 1", "DELETE FROM clock", "UPDATE thread SET version = version + 99"],
+)
+def test_a_clock_that_is_behind_is_found(whole, tmp_path, change):
+    path = tmp_path / "memory.db"
+    shutil.copy(whole[0], path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(change)
+    with opened(path) as memory:
+        assert any("its clock is behind" in problem for problem in memory.verify().problems)
+
+
+def test_rows_that_are_lost_without_an_error_are_told(whole, tmp_path):
+    """SQLite reads on behind a cell whose place in its page has changed."""
+    path = tmp_path / "memory.db"
+    data = bytearray(whole[0].read_bytes())
+    leaf = data.index(b"turn 1 \xc3\xa9 of alice") // 4096 * 4096
+    assert data[leaf] == 13  # a leaf of a table
+    cells = int.from_bytes(data[leaf + 3 : leaf + 5])
+    data[leaf + 3 : leaf + 5] = (cells - 1).to_bytes(2)
+    path.write_bytes(data)
+    done = repair(path, Words())
+    assert (done.turns, done.lost, done.unread) == (58, {}, True)
+
+
+def test_erasing_meets_damaged_pages_without_end_or_error(whole):
+    """Pages that lead in circles, or out of the file, are damage and nothing else."""
+    image = bytearray(whole[0].read_bytes())
+    with closing(sqlite3.connect(whole[0])) as connection:
+        query = "SELECT rootpage, type FROM sqlite_master WHERE rootpage > 0"
+        roots = connection.execute(query).fetchall()
+    told = 0
+    for trial in range(300):
+        rng = random.Random(trial)
+        data = bytearray(image)
+        for start in range(0, len(data), 4096):
+            place = start + (100 if start == 0 else 0) + rng.randrange(16)
+            data[place : place + 2] = rng.choice((b"\x02", b"\x05", b"\x00", b"\xff")) * 2
+        for root, kind in roots:
+            look = stale_pages if kind == "table" else is_stale_index
+            try:
+                look(bytes(data), root)
+            except sqlite3.DatabaseError:
+                told += 1
+    assert told
 
 
 def test_a_memory_in_use_is_not_repaired(whole, tmp_path):

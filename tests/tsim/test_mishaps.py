@@ -2,14 +2,17 @@
 
 import hashlib
 import json
+import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
 import pytest
 
+from tests.support.servers import JsonServer, serving
 from tests.support.streams import CUTTING, PAPER, exported, stream
 from tests.support.tiny_bert import write_tiny_bert
 from tsim import Memory
@@ -302,3 +305,60 @@ def test_an_export_with_an_id_that_no_thread_can_have_is_refused(tmp_path, tiny_
         with pytest.raises(InputError, match="4294967295"):
             memory.import_(tmp_path / "a.jsonl")
         assert memory.threads() == []
+
+
+REMOTE = """
+import sys
+from tsim import Memory
+from tsim.embed import RemoteEmbedder
+
+with Memory.open(sys.argv[1], model=RemoteEmbedder(sys.argv[2], "m")) as memory:
+    thread = memory.thread("a")
+    thread.add("user", "one")
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        thread.add("user", "two")
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    sys.stdin.readline()
+    thread.add("user", "three")
+    print([turn.text for turn in thread.turns()], len(thread.search("one")) > 0, flush=True)
+"""
+
+
+@pytest.mark.parametrize("failing", ["busy", "silent"])
+def test_ctrl_c_ends_waiting_for_a_server_and_the_thread_stays_usable(tmp_path, failing):
+    """Between two attempts, or while the server does not answer."""
+    go_on = threading.Event()
+
+    def answer(body):
+        if body["input"] == ["two"] and failing == "silent":
+            assert go_on.wait(60)
+        vectors = [[float(len(text)), 1.0, 2.0] for text in body["input"]]
+        return {"data": [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]}
+
+    command = [sys.executable, "-c", REMOTE, str(tmp_path / "m.db")]
+    pipe = subprocess.PIPE
+    with (
+        serving(JsonServer(answer)) as server,
+        subprocess.Popen([*command, server.url], stdin=pipe, stdout=pipe, text=True) as child,
+    ):
+        assert child.stdout.readline() == "ready\n"
+        if failing == "busy":
+            server.script = [(503, {}, {"retry-after": "60"})] * 9
+        child.stdin.write("go on\n")
+        child.stdin.flush()
+        while not any(asked["input"] == ["two"] for asked in server.seen):
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        watch = threading.Timer(30, child.kill)  # half of what it would wait for
+        watch.start()
+        assert child.stdout.readline() == "interrupted\n"
+        watch.cancel()
+        assert sum(asked["input"] == ["two"] for asked in server.seen) == 1
+        go_on.set()
+        server.script = []
+        assert child.communicate("go on\n", timeout=30)[0] == "['one', 'three'] True\n"
+    with closing(SqliteStore(tmp_path / "m.db")) as store:
+        assert store.check() == []

@@ -147,6 +147,16 @@ def test_what_is_no_time_is_not_taken_for_one(text):
     assert parsed(text) == []
 
 
+@pytest.mark.parametrize("text", INSIDE)
+def test_letters_that_only_look_like_others_do_no_harm(text):
+    """Patterns that ignore case take the long s for an s, and the sign of the kelvin for a k."""
+    for common, rare in zip("skii", "\u017f\u212a\u0130\u0131", strict=True):
+        other = text.replace(common, rare)
+        (found,), (usual,) = parsed(other), parsed(text)
+        assert (found.begin, found.end) == (usual.begin, usual.end)
+        assert found.text in other
+
+
 @given(
     st.text(max_size=40)
     | st.lists(

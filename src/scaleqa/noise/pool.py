@@ -3,20 +3,20 @@
 A malformed line is counted and reported with its number. It is an error only in strict mode.
 """
 
-import gzip
 import hashlib
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from pydantic_core import from_json
 
 from scaleqa.errors import DataError
 from scaleqa.noise.formats import FORMATS, Format, Malformed
+from tsim import gzipped
+from tsim.errors import InputError
 from tsim.toolkit import tokens
 from tsim.weights import sha256_of
 
@@ -28,6 +28,8 @@ FUNCTION_WORDS = frozenset(
     "about so than then just like some any all more one out up into over also please thanks".split()
 )
 ENGLISH_SHARE = 0.18
+# Bytes that a gzipped file may unpack to.
+MOST_BYTES = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +137,8 @@ def load_pool(
         raise DataError(f"{path} has sha256 {found}, expected {sha256}: it is another version")
     try:
         return _collect(path, FORMATS[form], found, bounds or Bounds(), strict, limit)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is no complete gzip file: {error}; download it again") from None
+    except InputError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _collect(
@@ -225,7 +227,7 @@ def _json_document(file: IO[bytes]) -> Iterator[tuple[int, Any]]:
 
 def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
-        return cast(IO[bytes], gzip.open(path, "rb"))
+        return gzipped.unpacking(path.open("rb"), most=MOST_BYTES)
     return path.open("rb")
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tsim.assemble import WindowSettings, window
 from tsim.engine.attributes import Attributes
 from tsim.engine.numbered import Numbered
+from tsim.engine.outline import Outline, Reply
 from tsim.engine.protocol import Found, Host, Query
 from tsim.errors import InputError
 from tsim.filter import Filter
@@ -204,14 +205,17 @@ class EpisodeEngine(Numbered):
         similar = self._raw.scores(vector)
         summary = self._summaries.scores(vector)
         if query.only:
-            if len(self._attributes) < len(self._turn_ids):
-                for turn in host.since(self._turn_ids[len(self._attributes)]):
-                    self._attributes.append(turn)
+            self._read_attributes(host)
             passed = self._attributes.eligible(query.only)
             episodes = np.array(self._turn_episodes)[passed]
             similar[~passed] = -np.inf
             summary[~np.isin(np.array(self._closed), episodes)] = -np.inf
         return similar, summary
+
+    def _read_attributes(self, host: Host) -> None:
+        if len(self._attributes) < len(self._turn_ids):
+            for turn in host.since(self._turn_ids[len(self._attributes)]):
+                self._attributes.append(turn)
 
     def _cluster_hits(self, query: Query, vector: Vector, summary: Vector) -> list[ClusterHit]:
         """Returns the best clusters that have episodes to return."""
@@ -243,6 +247,22 @@ class EpisodeEngine(Numbered):
             "this preset cuts episodes once, as turns arrive; to recompute them, open the memory "
             "with preset late"
         )
+
+    def outline(self, host: Host) -> Outline:
+        """Returns the shape of the thread; this method is certain of every cut."""
+        self._read_attributes(host)
+        return Outline(
+            turns=np.array(self._turn_ids, dtype=np.int64),
+            episodes=np.array(self._turn_episodes, dtype=np.int64),
+            times=self._attributes.times.copy(),
+            confidences=None,
+            interleaved=np.zeros(len(self._turn_ids), dtype=np.bool_),
+            cut=None,
+        )
+
+    def replies(self, turns: range, host: Host) -> list[Reply]:
+        """Returns nothing, since this method does not look for replies."""
+        return []
 
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns; updates the summaries of their episodes and their clusters."""

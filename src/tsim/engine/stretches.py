@@ -80,6 +80,14 @@ class Stretches:
         """Returns whether conversations are interleaved around one turn."""
         return self._stretches[place // STRETCH].interleaved
 
+    def replies(self, low: int, high: int) -> Links:
+        """Returns P[j, k - 1]: the probability that turn low + j replies to the k-th before it.
+
+        It is 0 where nothing is interleaved.
+        """
+        places = np.arange(low, high)
+        return self._links(places, np.ones(len(places), dtype=np.bool_))
+
     def neighbourhood(self, anchors: Sequence[int], reach: int) -> Neighbourhood:
         """Returns the turns around anchors and how likely they belong to their conversations."""
         places = np.add.outer(np.array(anchors), np.arange(-reach, reach + 1))

@@ -1,13 +1,13 @@
 """From the bytes of a log to turns, what was left out, and what could not be read."""
 
 import codecs
-import gzip
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from itertools import groupby
 
+from tsim import gzipped
 from tsim.errors import InputError
 from tsim.logs.detect import Format, detect
 from tsim.logs.jsonfile import read_document, read_lines
@@ -19,6 +19,8 @@ from tsim.logs.table import read_table
 from tsim.logs.whatsapp import read_chat
 from tsim.types import NewTurn
 
+# Bytes that a gzipped log may unpack to.
+MOST_BYTES = 1 << 30
 TEXTS = {
     Format.JSON: read_document,
     Format.CSV: read_table,
@@ -132,12 +134,9 @@ def _require_own_ids(
 def _unpacked(data: bytes) -> bytes:
     if data.startswith(b"PK\x03\x04"):
         raise InputError("found a zip archive, expected a log; unpack it and pass the file inside")
-    if not data.startswith(b"\x1f\x8b"):
+    if not data.startswith(gzipped.MAGIC):
         return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"the gzip file is damaged or incomplete ({error})") from error
+    return gzipped.unpacking(BytesIO(data), most=MOST_BYTES).read()
 
 
 def _printable(text: str) -> str:

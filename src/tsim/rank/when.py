@@ -121,6 +121,8 @@ PATTERNS: tuple[tuple[re.Pattern[str], Read, bool], ...] = tuple(
     for lead, some, clear in ((rf"(?:{_LEAD})?", CLEAR, True), (_LEAD, UNCLEAR, False))
     for period, read in some
 )
+# The letters that patterns take for ASCII ones when case is ignored, which no table of words has.
+PLAIN = str.maketrans("\u017f\u212a\u0130\u0131", "skii")
 RECENT = re.compile(
     r"\b(?:recent|recently|lately|latest|newest|last\s+time|current|currently|these\s+days"
     r"|nowadays|at\s+the\s+moment|right\s+now|so\s+far)\b",
@@ -176,10 +178,11 @@ class _Named:
 
 
 def _named(text: str, now: datetime) -> list[_Named]:
+    plain = text.translate(PLAIN)
     found: list[_Named] = []
     taken: list[tuple[int, int]] = []  # what was found, in order: none overlaps another
     for pattern, read, clear in PATTERNS:
-        for match in pattern.finditer(text):
+        for match in pattern.finditer(plain):
             start, stop = match.span()
             place = bisect_left(taken, (stop,))
             if place and taken[place - 1][1] > start:
@@ -188,7 +191,7 @@ def _named(text: str, now: datetime) -> list[_Named]:
                 period = read(match, now)
             except (ValueError, OverflowError):  # no such day, or beyond the years 1 to 9999
                 continue
-            said, lead = " ".join(match[0].split()), (match["lead"] or "").lower()
+            said, lead = " ".join(text[start:stop].split()), (match["lead"] or "").lower()
             found.append(_Named(start, stop, said, lead, clear, period))
             taken.insert(place, (start, stop))
     return sorted(found, key=lambda one: one.start)

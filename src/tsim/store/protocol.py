@@ -68,6 +68,10 @@ class Reader(Protocol):
         """Returns the number of turns of a thread; an unknown thread has none."""
         ...
 
+    def last_turns(self, thread: str, limit: int) -> list[Turn]:
+        """Reads the last turns of a thread, in order."""
+        ...
+
     def all_turns(
         self, thread: str, first: int = 0, limit: int | None = None
     ) -> Iterator[tuple[int, Turn]]:
@@ -161,12 +165,16 @@ class Store(Reader, Protocol):
         """Puts a writer in line for a thread, or for all threads; returns its ticket.
 
         As long as somebody is in line, `commit` and `replace_all` write nothing for those who come
-        later or are not in line. A place is kept for some seconds, in case the writer dies.
+        later or are not in line. A place is kept for some seconds, a minute at most, unless it is
+        renewed, in case the writer dies.
         """
         ...
 
     def first_in_line(self, ticket: int, *, seconds: float) -> bool:
-        """Returns whether it is a writer's turn, and keeps its place for some more seconds."""
+        """Returns whether it is a writer's turn, and keeps its place for some more seconds.
+
+        A ticket that was used up or given back gets no place again; its writer may try.
+        """
         ...
 
     def leave_line(self, ticket: int) -> None:

@@ -193,6 +193,8 @@ class StoreConformance:
             asked = [count + 5, *reversed(range(count)), 7]
             assert [turn.id for turn in store.turns("a", asked)] == [*range(count)]
             assert [turn.id for _, turn in store.all_turns("a")] == [*range(count)]
+            assert [turn.id for turn in store.last_turns("a", 3)] == [*range(count)][-3:]
+            assert store.last_turns("b", 3) == []
             assert store.count("a") == count
             for first, limit in ((0, 3), (0, 500), (0, 501), (7, 1200), (count - 2, 9), (0, 0)):
                 some = [turn.id for _, turn in store.all_turns("a", first, limit)]
@@ -510,6 +512,7 @@ class StoreConformance:
             assert two.commit("b", FIRST, COUNTERS, expected=0, settings={})
             written = one.commit("a", SECOND, LATER, expected=written[0], settings={}, ticket=early)
             assert written
+            assert one.first_in_line(early, seconds=60)  # used up: it is not in line again
             assert two.first_in_line(late, seconds=60)
             nothing = Changes()
             assert not one.commit("a", nothing, LATER, expected=written[0], settings={})

@@ -108,6 +108,7 @@ def changed(connection: sqlite3.Connection) -> Iterator[str]:
         return
     with raw_texts(connection):
         threads = dict(_thread_names(connection))
+        yield from _clock_behind(connection)
         for table, covered in COVERED.items():
             try:
                 yield from _changed(connection, table, covered, threads)
@@ -136,6 +137,21 @@ def _changed(
             for crc, each in covered.items():
                 if row[crc] != checksum(*_pick(row, each)):
                     yield f"{where}: {_called(table, crc, row)} has changed since it was written"
+
+
+def _clock_behind(connection: sqlite3.Connection) -> Iterator[str]:
+    """Finds a clock that would give a version again, so that others would not see a change."""
+    query = (
+        "SELECT (SELECT count(*) FROM clock WHERE typeof(now) = 'integer') <> 1 OR EXISTS "
+        "(SELECT * FROM thread, clock WHERE version > now OR epoch > version)"
+    )
+    try:
+        ((behind,),) = connection.execute(query).fetchall()
+    except sqlite3.Error as error:
+        yield f"its clock cannot be read: {error}"
+        return
+    if behind:
+        yield "its clock is behind its threads, so that changes may not be noticed by others"
 
 
 def _thread_names(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:

@@ -1,20 +1,21 @@
 """SQL statements of the line of writers that ask the others to let them go first.
 
 A place in line is kept until a time, since its writer may die. What has passed is ignored, and
-removed some time later.
+removed some time later; so is what lies far ahead, because a clock was wrong or bytes have changed.
 """
 
 import sqlite3
 
 # In line for all threads, or for a thread that does not exist yet and has no number.
 ALL, NEW = 0, -1
-# Seconds after which a place that was given up is removed.
-ABANDONED = 60.0
+# Seconds for which a place is kept at most, and after which one that was given up is removed.
+LONGEST = 60.0
 
 
 def join(connection: sqlite3.Connection, number: int, *, now: float, until: float) -> int:
     """Adds a writer to the end of the line for a thread, or for `ALL`; returns its ticket."""
-    connection.execute("DELETE FROM line WHERE until < ?", (now - ABANDONED,))
+    kept = (now - LONGEST, now + LONGEST)
+    connection.execute("DELETE FROM line WHERE until NOT BETWEEN ? AND ?", kept)
     query = "INSERT INTO line (thread, until) VALUES (?, ?) RETURNING ticket"
     ((ticket,),) = connection.execute(query, (number, until)).fetchall()
     return int(ticket)
@@ -49,8 +50,9 @@ def others_first(
         now: The time.
     """
     query = (
-        "SELECT count(*) FROM line WHERE until > ?1 AND (?2 IS NULL OR ticket < ?2) "
-        "AND (thread IN (?3, ?4) OR ?3 = ?4)"
+        "SELECT count(*) FROM line WHERE until > ?1 AND until <= ?5 "
+        "AND (?2 IS NULL OR ticket < ?2) AND (thread IN (?3, ?4) OR ?3 = ?4)"
     )
-    ((count,),) = connection.execute(query, (now, ticket, number, ALL)).fetchall()
+    given = (now, ticket, number, ALL, now + LONGEST)
+    ((count,),) = connection.execute(query, given).fetchall()
     return bool(count)

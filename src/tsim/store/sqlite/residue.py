@@ -7,8 +7,10 @@ have to be written anew. They follow https://sqlite.org/fileformat2.html.
 """
 
 import re
+import sqlite3
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -52,6 +54,8 @@ class _Page:
         yield self.data[self._header_end + 2 * count : content or len(self.data)]
         while block:
             following, size = struct.unpack_from(">HH", self.data, block)
+            if 0 < following <= block:  # they are in order, unless the page is damaged
+                raise sqlite3.DatabaseError("free blocks of a page are out of order")
             yield self.data[block + 4 : block + size]
             block = following
 
@@ -86,29 +90,50 @@ def stale_pages(image: bytes, root: int) -> list[Stale]:
     Args:
         image: All pages of the file.
         root: The number of the table's first page.
+
+    Raises:
+        sqlite3.DatabaseError: A page is damaged.
     """
     found = []
-    for page in _pages(image, root):
-        if page.kind == TABLE_LEAF and page.cells and _is_stale(page):
-            # Content grows downwards. The smallest row is not continued on other pages.
-            others = sorted(page.cells)[1:]
-            _, row = min(_size_and_row(page, cell) for cell in others or page.cells)
-            spare = SPARE if others else SPARE_ALONE
-            found.append(Stale(row, max(1, page.free - spare)))
+    with _damage_told():
+        for page in _pages(image, root):
+            if page.kind == TABLE_LEAF and page.cells and _is_stale(page):
+                # Content grows downwards. The smallest row is not continued on other pages.
+                others = sorted(page.cells)[1:]
+                _, row = min(_size_and_row(page, cell) for cell in others or page.cells)
+                spare = SPARE if others else SPARE_ALONE
+                found.append(Stale(row, max(1, page.free - spare)))
     return found
 
 
 def is_stale_index(image: bytes, root: int) -> bool:
-    """Returns whether former content is left in the pages of an index."""
-    return any(_is_stale(page) for page in _pages(image, root))
+    """Returns whether former content is left in the pages of an index.
+
+    Raises:
+        sqlite3.DatabaseError: A page is damaged.
+    """
+    with _damage_told():
+        return any(_is_stale(page) for page in _pages(image, root))
+
+
+@contextmanager
+def _damage_told() -> Iterator[None]:
+    """Tells of a place outside a page, or of a page outside the file, as SQLite does."""
+    try:
+        yield
+    except (struct.error, IndexError) as error:
+        raise sqlite3.DatabaseError(f"a page is damaged ({error})") from error
 
 
 def _pages(image: bytes, root: int) -> Iterator[_Page]:
     (size,) = struct.unpack_from(">H", image, 16)
     size = 65536 if size == 1 else size
-    todo = [root]
+    todo, seen = [root], set[int]()
     while todo:
         number = todo.pop()
+        if number in seen:
+            raise sqlite3.DatabaseError(f"page {number} is in use twice")
+        seen.add(number)
         data = image[(number - 1) * size : number * size]
         page = _Page(data, FILE_HEADER if number == 1 else 0)
         if page.kind in INNER:

@@ -48,8 +48,8 @@ class Saved:
     Attributes:
         settings: Settings that could be read.
         threads: The threads, by name.
-        unread: Whether parts of the file could not be read at all, so that turns may be missing
-            that are not known to have existed.
+        unread: Whether parts of the file could not be read at all, or its structure is damaged, so
+            that turns may be missing that are not known to have existed.
     """
 
     settings: Mapping[str, str]
@@ -89,6 +89,7 @@ class _Salvage:
             raise sqlite3.DatabaseError("it has no turns")
 
     def all(self) -> Saved:
+        self._unread = not self._sound()
         threads = self._threads()
         for row in self._rows("turn"):
             thread, turn = self._owner(threads, row["key"]), id_of(row["key"])
@@ -110,6 +111,14 @@ class _Salvage:
             thread.next_turn = min(max(thread.next_turn, last + 1), MAX_ID + 1)
         known = sorted(threads.values(), key=lambda thread: thread.name)
         return Saved(settings=self._settings(), threads=known, unread=self._unread)
+
+    def _sound(self) -> bool:
+        """Returns whether SQLite finds no damage: rows may be missing without an error."""
+        try:
+            found = self._connection.execute("PRAGMA integrity_check(1)").fetchall()
+        except sqlite3.Error:
+            return False
+        return found == [(b"ok",)]
 
     def _columns(self, table: str) -> list[str]:
         found = self._connection.execute(f"PRAGMA table_info({table})").fetchall()
