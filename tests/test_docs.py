@@ -14,6 +14,7 @@ import scaleqa.cli.app
 import tsim.cli.app
 from scaleqa.reproduce import TABLES
 from tests.conftest import ROOT
+from tests.support.served import served
 from tests.support.servers import JsonServer, completion, serving
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
@@ -181,3 +182,35 @@ def test_the_tree_in_the_architecture_is_the_tree():
             for name in names:
                 assert (folders[-1] / name).exists(), f"{folders[-1] / name} is not there"
             folders.append(folders[-1] / names[0])
+
+
+@pytest.mark.slow
+def test_the_assistant_of_the_server_page_runs_as_printed(tmp_path, minilm):
+    """Against a real server, and a local one in place of the provider's."""
+    (program,) = blocks(ROOT / "docs" / "server.md", "python")
+    replies = JsonServer(lambda body: completion(f"{len(body['messages'])} messages"))
+    with served(tmp_path / "memories", embedder=minilm) as url, serving(replies) as provider:
+        ran = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment(OPENAI_BASE_URL=provider.url, OPENAI_API_KEY="none", TSIM_URL=url),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == ["2 messages", "4 messages"]
+    assert "one consumer GPU" in provider.seen[1]["messages"][0]["content"]
+
+
+@pytest.mark.slow
+def test_python_in_the_client_page_runs_as_printed(tmp_path, minilm):
+    found = blocks(ROOT / "docs" / "client.md", "python")
+    with served(tmp_path / "memories", embedder=minilm) as url:
+        for block in found:
+            program = block.replace("http://127.0.0.1:8765", url).replace("tsim_…", "tsim_any")
+            ran = subprocess.run(
+                [sys.executable, "-c", program], capture_output=True, text=True, check=False
+            )
+            assert ran.returncode == 0, ran.stderr
+            assert "one consumer GPU" in ran.stdout or "Lisbon" in ran.stdout
+    assert len(found) == 2

@@ -39,6 +39,45 @@ def work(model):
 with multiprocessing.get_context("fork").Pool(2) as pool:
     assert pool.map(work, [sys.argv[1]] * 2) == [1, 1]
 """
+# An assistant in the process of the command, at the other ends of its pipes.
+ASSISTANT = """
+import json, os, sys, threading
+from tsim.cli.app import main
+asked, answered = os.pipe(), os.pipe()
+os.dup2(asked[0], 0)
+os.dup2(answered[1], 1)
+failures = []
+about = {"protocolVersion": "2025-11-25", "capabilities": {}}
+about["clientInfo"] = {"name": "assistant", "version": "1"}
+def call(tool, **arguments):
+    return "tools/call", {"name": tool, "arguments": arguments}
+def assist():
+    requests, answers = os.fdopen(asked[1], "w"), os.fdopen(answered[0])
+    calls = [
+        ("initialize", about),
+        ("tools/list", {}),
+        call("remember", text="only one gpu for new projects"),
+        call("recall", query="how many gpu", min_relevance=0),
+        call("context", query="how many gpu"),
+        call("forget", turns=[0]),
+        ("resources/read", {"uri": "tsim://threads"}),
+    ]
+    for number, (method, params) in enumerate(calls):
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        print(json.dumps(message), file=requests, flush=True)
+        answer = json.loads(answers.readline())
+        if "result" not in answer or answer["result"].get("isError"):
+            failures.append(answer)
+    requests.close()
+thread = threading.Thread(target=assist)
+thread.start()
+sys.argv[:] = ["tsim", "mcp", "--model", sys.argv[1]]
+try:
+    main()
+finally:
+    thread.join()
+    assert not failures, failures
+"""
 
 
 @pytest.fixture(params=[compare, trace], ids=["listing and socket filter", "strace"])
@@ -102,6 +141,15 @@ def test_workers_are_quiet_too(watch, sandbox, tiny):
     seen = watch(sandbox, WORKERS, str(tiny))
     assert not seen.sockets
     assert surplus(seen, CACHE, SEMAPHORES) == []
+
+
+@pytest.mark.slow
+def test_an_assistant_is_served_without_a_network(watch, sandbox, tiny):
+    """The SDK has OpenTelemetry in it, which must find nobody to report to."""
+    seen = watch(sandbox, ASSISTANT, str(tiny))
+    assert not seen.sockets
+    assert surplus(seen, MEMORY, CACHE) == []
+    assert (sandbox.root / "memory.db").is_file()
 
 
 def test_the_watch_notices_what_it_is_there_for(watch, sandbox):

@@ -2,8 +2,11 @@
 
 from tsim import environment
 from tsim.errors import (
+    AccessError,
     DownloadError,
     InputError,
+    KeyMissingError,
+    LimitError,
     MismatchError,
     ModelError,
     RemoteError,
@@ -12,6 +15,8 @@ from tsim.errors import (
     StoreFullError,
     StoreReadOnlyError,
     ThreadMissingError,
+    TooLargeError,
+    TooManyError,
     TsimError,
     UnknownModelError,
     WeightsCorruptError,
@@ -19,6 +24,7 @@ from tsim.errors import (
 )
 from tsim.memory import Memory
 from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset
+from tsim.residency import Residency
 from tsim.thread import Thread
 from tsim.types import (
     Episode,
@@ -45,6 +51,7 @@ __all__ = [
     "LATE",
     "LONGMEMEVAL",
     "OFFICIAL",
+    "AccessError",
     "DownloadError",
     "Episode",
     "Evidence",
@@ -52,6 +59,8 @@ __all__ = [
     "Forgotten",
     "Hit",
     "InputError",
+    "KeyMissingError",
+    "LimitError",
     "Memory",
     "MismatchError",
     "ModelError",
@@ -60,6 +69,7 @@ __all__ = [
     "Receipt",
     "Receipts",
     "RemoteError",
+    "Residency",
     "SpanWhy",
     "StoreBusyError",
     "StoreError",
@@ -67,6 +77,8 @@ __all__ = [
     "StoreReadOnlyError",
     "Thread",
     "ThreadMissingError",
+    "TooLargeError",
+    "TooManyError",
     "TsimError",
     "Turn",
     "UnknownModelError",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
-from typing import SupportsIndex
+from typing import BinaryIO, Literal, SupportsIndex
 
 from tsim.errors import InputError
 
@@ -47,6 +47,13 @@ def path(name: str, value: object) -> Path:
     if isinstance(value, str | PathLike) and isinstance(found := fspath(value), str):
         return Path(found)
     raise InputError(f"{name}={value!r:.80} is not a path; pass text or a Path")
+
+
+def place(value: str | Path | BinaryIO, method: Literal["read", "write"]) -> Path | BinaryIO:
+    """Returns a path, or a stream that can be read or written."""
+    if isinstance(value, str | PathLike) or not hasattr(value, method):
+        return path("path", value)
+    return value
 
 
 def known(given: Iterable[str], names: Iterable[str]) -> None:

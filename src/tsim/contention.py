@@ -10,8 +10,8 @@ that died. Whoever renews too late is passed over, which costs nothing but its p
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -190,6 +190,19 @@ class FairLock:
         trace: TracebackType | None,
     ) -> None:
         self._release()
+
+    @contextmanager
+    def if_free(self) -> Iterator[bool]:
+        """Takes the lock unless anybody has it, this thread included; yields whether it did."""
+        with self._guard:
+            free = self._owner is None
+            if free:
+                self._owner, self._depth = threading.get_ident(), 1
+        try:
+            yield free
+        finally:
+            if free:
+                self._release()
 
     def _release(self) -> None:
         with self._guard:

@@ -9,6 +9,11 @@
     │   ├── WeightsCorruptError   stored or downloaded bytes differ from the pinned hash
     │   └── DownloadError         the weights could not be fetched
     ├── RemoteError           an embedding server failed or sent an invalid response
+    ├── AccessError           a server does not let this key do this
+    │   └── KeyMissingError       it asks for a key, or for another one
+    ├── LimitError            more than a server can do at the moment
+    │   ├── TooLargeError         a request is larger than it takes
+    │   └── TooManyError          requests come faster than it takes them
     └── StoreError            the storage of a memory cannot be used
         ├── MismatchError         it was written with another model or preset
         ├── StoreBusyError        another process locked it for too long
@@ -72,6 +77,36 @@ class RemoteError(TsimError):
     """An embedding server failed or sent an invalid response."""
 
     kind = "remote_failed"
+
+
+class AccessError(TsimError):
+    """A server does not let this key do this."""
+
+    kind = "no_access"
+
+
+class KeyMissingError(AccessError):
+    """A server asks for a key, or the given one is unknown, expired or revoked."""
+
+    kind = "no_key"
+
+
+class LimitError(TsimError):
+    """A server has too much to do at the moment."""
+
+    kind = "over_limit"
+
+
+class TooLargeError(LimitError):
+    """A request is larger than a server takes."""
+
+    kind = "too_large"
+
+
+class TooManyError(LimitError):
+    """Requests come faster than a server takes them."""
+
+    kind = "too_many"
 
 
 class StoreError(TsimError):

@@ -34,8 +34,17 @@ class Patience:
 
     def wait(self, attempt: int, asked: float | None) -> None:
         """Waits as long as the server asked, or else with exponential backoff and jitter."""
+        self.sleep(self.pause(attempt, asked))
+
+    def pause(self, attempt: int, asked: float | None) -> float:
+        """Returns the seconds to wait after an attempt, counted from 0."""
         backoff = self.first_wait * 2.0**attempt * (1 + random.random())
-        self.sleep(min(self.longest_wait, backoff if asked is None else asked))
+        return min(self.longest_wait, backoff if asked is None else asked)
+
+    @property
+    def timeouts(self) -> httpx.Timeout:
+        """The timeouts of a request; a server that is there accepts connections soon."""
+        return httpx.Timeout(self.timeout, connect=min(CONNECTING, self.timeout))
 
 
 def public_url(url: str) -> str:
@@ -72,7 +81,7 @@ def post(
             patience.wait(attempt - 1, asked)
         attempt, asked = attempt + 1, None
         try:
-            response = client.post(url, json=body, timeout=_timeout(patience))
+            response = client.post(url, json=body, timeout=patience.timeouts)
         except httpx.LocalProtocolError:
             # Its message quotes the header, which is the API key.
             raise RemoteError(f"{shown}: a header cannot be sent; is the API key right?") from None
@@ -85,7 +94,7 @@ def post(
         problem = f"HTTP {response.status_code}: {_without_key(client, response.text)[:200]}"
         if response.status_code not in RETRIED:
             raise RemoteError(f"{shown} rejected the request with {problem}")
-        asked = _retry_after(response)
+        asked = retry_after(response)
     never = "" if client in _answered else " without ever answering"
     raise RemoteError(
         f"{shown} failed {attempt} times{never}, last with {problem}; is the server up, and is the "
@@ -97,17 +106,14 @@ def _attempts(client: httpx.Client, patience: Patience) -> int:
     return patience.attempts if client in _answered else min(FIRST_ATTEMPTS, patience.attempts)
 
 
-def _timeout(patience: Patience) -> httpx.Timeout:
-    return httpx.Timeout(patience.timeout, connect=min(CONNECTING, patience.timeout))
-
-
 def _without_key(client: httpx.Client, text: str) -> str:
     """Returns what a server said, without the key that it may quote."""
     key = client.headers.get("authorization", "").removeprefix("Bearer ")
     return text.replace(key, "…") if key else text
 
 
-def _retry_after(response: httpx.Response) -> float | None:
+def retry_after(response: httpx.Response) -> float | None:
+    """Returns the seconds that a server asks to wait, if it says so."""
     try:
         return max(0.0, float(response.headers["retry-after"]))
     except (KeyError, ValueError):

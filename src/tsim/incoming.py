@@ -1,7 +1,7 @@
 """Turns on their way into a thread: the forms they come in, and those that are there already."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -13,6 +13,8 @@ from tsim.logs.streams import joined
 from tsim.types import NewTurn, Receipt, Turn
 
 TurnLike: TypeAlias = NewTurn | tuple[Any, ...] | Mapping[str, Any]
+# Called with the number of turns that are in the thread so far, and the total.
+Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

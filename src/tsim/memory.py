@@ -4,27 +4,30 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Literal, Self, Unpack
+from typing import BinaryIO, Self, Unpack
+from weakref import WeakValueDictionary
 
 from tsim import replay
 from tsim.across import across
-from tsim.arguments import known, listed
+from tsim.arguments import known, listed, place
 from tsim.arguments import path as checked_path
-from tsim.assemble import render
+from tsim.assemble import CONTEXT_BUDGET, render
 from tsim.checking import check_name
+from tsim.comparing import MOST, Rehearsal, rehearse
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.checked import CheckedEmbedder
+from tsim.embed.protocol import require_text
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
 from tsim.presets import DEFAULT, PRESETS, AnyPreset, Preset, find_preset, suited
+from tsim.residency import RESIDENT_TURNS, Residency
 from tsim.store import Accepted, SqliteStore, Store
 from tsim.store.agreement import differing
-from tsim.thread import CONTEXT_BUDGET, Thread
+from tsim.thread import Thread
 from tsim.types import Hit
 from tsim.uncaching import CachedVectors
 from tsim.verify import Verification, verify
@@ -49,6 +52,7 @@ class Memory:
         preset: AnyPreset,
         *,
         tokens: Tokens = "estimate",
+        resident: int | Residency | None = RESIDENT_TURNS,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -60,12 +64,13 @@ class Memory:
             preset: The memory method and its constants. `LATE` is used with the weights that were
                 fitted for the embedder's model.
             tokens: What counts the tokens of budgets; see `Memory.open`.
+            resident: How many turns stay in RAM; see `Memory.open`.
             rebuild: If the memory was written with another model or preset, embed and index all
                 its turns again instead of raising `MismatchError`.
             progress: Called during a rebuild with the number of turns done and the total.
 
         Raises:
-            InputError: `tokens` cannot be used.
+            InputError: `tokens` or `resident` cannot be used.
             ModelError: The embedder has no identity or dimension.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
@@ -76,7 +81,9 @@ class Memory:
         self._embedder: Embedder = CheckedEmbedder(embedder)
         self._preset = suited(preset, self._embedder.identity)
         self._closes_store = False
-        self._threads: dict[str, Thread] = {}
+        self._residency = resident if isinstance(resident, Residency) else Residency(resident)
+        # Whoever uses a thread holds it, and the residency holds those in RAM.
+        self._threads: WeakValueDictionary[str, Thread] = WeakValueDictionary()
         self._lock = threading.Lock()
         self.rebuilt = False
         if rebuild and store.read_only:
@@ -92,6 +99,7 @@ class Memory:
         model: str | Embedder | None = None,
         preset: str | AnyPreset | None = None,
         tokens: Tokens = "estimate",
+        resident: int | Residency | None = RESIDENT_TURNS,
         read_only: bool = False,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
@@ -108,6 +116,9 @@ class Memory:
                 `"words"`, 1.3 × whitespace-separated words; the path of a Hugging Face
                 `tokenizer.json`; `"tiktoken:NAME"`, if tiktoken is installed; or a function that
                 takes a text and returns its number of tokens.
+            resident: How many turns stay in RAM, in all threads together. The threads that were
+                not used for the longest time are unloaded, and loaded again when they are used.
+                A `Residency` can be shared by several memories; None for no bound.
             read_only: Search and export a file that may not be written: nothing is written to the
                 file, which must exist. Whatever would change the memory raises
                 `StoreReadOnlyError`.
@@ -117,7 +128,7 @@ class Memory:
 
         Raises:
             InputError: Both or neither of `path` and `store` were given, the preset is unknown, or
-                `tokens` cannot be used.
+                `tokens` or `resident` cannot be used.
             MismatchError: The memory was written with another model or preset, and `rebuild` is
                 False.
             StoreError: The file or store cannot be used.
@@ -132,7 +143,13 @@ class Memory:
         try:
             written = preset or _written_with(opened)
             memory = cls(
-                opened, embedder, written, tokens=tokens, rebuild=rebuild, progress=progress
+                opened,
+                embedder,
+                written,
+                tokens=tokens,
+                resident=resident,
+                rebuild=rebuild,
+                progress=progress,
             )
         except BaseException:
             if store is None:
@@ -153,7 +170,11 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Closes the file opened by `Memory.open(path)`; a store passed in stays open."""
+        """Closes the file opened by `Memory.open(path)`; a store passed in stays open.
+
+        What the threads keep in RAM is freed.
+        """
+        self._residency.unload([*self._threads.values()])
         if self._closes_store:
             self._store.close()
 
@@ -167,6 +188,25 @@ class Memory:
         using = f"preset {self._preset.name}, model {self._embedder.identity}"
         return f"<Memory {self._store.location}: {size}, {using}{state}>"
 
+    @property
+    def model(self) -> str:
+        """The identity of the embedding model."""
+        return self._embedder.identity
+
+    @property
+    def preset(self) -> AnyPreset:
+        """The preset, with the weights that were fitted for the model."""
+        return self._preset
+
+    @property
+    def erased(self) -> bool:
+        """Whether the bytes of everything that was forgotten are erased from the store."""
+        return not self._store.scrub_due()
+
+    def count_tokens(self, text: str) -> int:
+        """Returns how many tokens a text has, as budgets count them."""
+        return self._measure.tokens(require_text(text))
+
     def thread(self, name: str) -> Thread:
         """Returns the thread with the given name; adding its first turn creates it.
 
@@ -175,16 +215,18 @@ class Memory:
         """
         check_name(name)
         with self._lock:
-            if name not in self._threads:
-                self._threads[name] = Thread(
+            thread = self._threads.get(name)
+            if thread is None:
+                thread = self._threads[name] = Thread(
                     name,
                     self._store,
                     self._embedder,
                     self._preset,
                     self._accepted(),
                     self._measure,
+                    self._residency,
                 )
-            return self._threads[name]
+            return thread
 
     def threads(self) -> list[str]:
         """Returns the names of all threads, sorted."""
@@ -199,6 +241,7 @@ class Memory:
         budget: int | None = None,
         min_relevance: float | None = None,
         tokens: Tokens | None = None,
+        named: bool = False,
         **only: Unpack[Narrowing],
     ) -> list[Hit]:
         """Finds what is relevant to a query in several threads, best first.
@@ -213,6 +256,8 @@ class Memory:
                 likely each holds what was asked. Defaults to the preset's budget, if it has one.
             min_relevance: As for `Thread.search`.
             tokens: As for `Thread.search`.
+            named: Whether the names of threads in headings, as `write` puts them there, use up the
+                budget, too.
             only: `since`, `until`, `roles`, `meta` and `now`, as for `Thread.search`. Without
                 `now`, "yesterday" is relative to the latest turn of each thread.
 
@@ -221,7 +266,7 @@ class Memory:
             ThreadMissingError: One of the threads does not exist.
         """
         asked, names = self._asked(query, threads, k, budget, min_relevance, tokens, only)
-        return self._across(asked, names, named=False)
+        return self._across(asked, names, named=named)
 
     def context(
         self,
@@ -237,15 +282,57 @@ class Memory:
 
         Headings name the thread: `[alice 3-9]`. Threads are in the given order.
         """
-        asked, names = self._asked(query, threads, None, budget, min_relevance, tokens, only)
-        hits = self._across(asked, names, named=True)
-        return render(self._arranged(names, hits), named=True)
+        names = listed("threads", threads)
+        hits = self.search(
+            query,
+            threads=names,
+            budget=budget,
+            min_relevance=min_relevance,
+            tokens=tokens,
+            named=True,
+            **only,
+        )
+        return self.write(hits, threads=names)
+
+    def write(self, hits: Sequence[Hit], *, threads: Iterable[str]) -> str:
+        """Returns hits in several threads as text for a prompt, the threads in the given order."""
+        return render(self._arranged(listed("threads", threads), hits), named=True)
+
+    def rehearse(
+        self,
+        thread: str,
+        preset: str | AnyPreset,
+        *,
+        most: int = MOST,
+        known: Rehearsal | None = None,
+    ) -> Rehearsal:
+        """Replays a thread in RAM with another preset, to compare what both find.
+
+        Vectors of turns are those that are stored; summaries or runs of turns may be embedded.
+
+        >>> other = memory.rehearse("alice", "official")  # doctest: +SKIP
+        >>> other.find(memory.thread("alice").prepare("Which model?", budget=600))  # doctest: +SKIP
+
+        Args:
+            thread: The name of the thread.
+            preset: A preset or its name.
+            most: Maximum number of turns of the thread.
+            known: An earlier rehearsal, which is returned if nothing has changed.
+
+        Raises:
+            InputError: The preset is unknown, or the thread has more turns.
+            ThreadMissingError: The thread does not exist.
+        """
+        found = preset if isinstance(preset, Preset) else find_preset(preset)
+        suitable = suited(found, self._embedder.identity)
+        return rehearse(self._store, self._embedder, thread, suitable, most=most, known=known)
 
     def forget_thread(self, name: str) -> bool:
         """Removes a thread and erases its content; returns whether it existed."""
         cached = CachedVectors(self._embedder, self._store, name)
         there = self._store.remove(name)
         if there:
+            self._residency.unload([self.thread(name)])
             cached.forget_removed()
             self._store.scrub()  # stays due, and is retried by verify, if others use the memory
         return there
@@ -267,7 +354,7 @@ class Memory:
         from tsim import transfer  # brings pydantic, which nothing else here needs
 
         names = None if threads is None else listed("threads", threads)
-        return transfer.export(self._store, _place(target, "write"), names)
+        return transfer.export(self._store, place(target, "write"), names)
 
     def import_(self, source: str | Path | BinaryIO) -> int:
         """Imports an export made with the same model and preset.
@@ -287,7 +374,7 @@ class Memory:
 
         return transfer.import_(
             self._store,
-            _place(source, "read"),
+            place(source, "read"),
             settings=self._accepted(),
             dimension=self._embedder.dimension,
             summarises=self._preset.settings.summarises,
@@ -424,10 +511,3 @@ def _written_with(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with, or the default for a new memory."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
-
-
-def _place(place: str | Path | BinaryIO, method: Literal["read", "write"]) -> Path | BinaryIO:
-    """Returns a path, or a stream that can be read or written."""
-    if isinstance(place, str | PathLike) or not hasattr(place, method):
-        return checked_path("path", place)
-    return place

@@ -109,7 +109,7 @@ def _read(
             state = reader.load_since(name, turn=max(first, everything), episode=MAX_ID)
             replay = known.replay if known and added else Replay(preset, embedder)
             if same_model:
-                replay.known.update(_vectors(state))
+                replay.known.update(passage_vectors(state))
             work[name] = _Work(
                 version=version,
                 epoch=epoch,
@@ -119,7 +119,7 @@ def _read(
             )
 
 
-def _vectors(state: ThreadState) -> dict[Passage, Vector]:
+def passage_vectors(state: ThreadState) -> dict[Passage, Vector]:
     """Returns the vectors of all passages of a thread.
 
     The end of a passage is part of its key: the first passage of a turn that was not divided is
@@ -144,7 +144,13 @@ def _report(progress: Callable[[int, int], None], before: int, total: int, done:
 
 
 class Replay:
-    """A thread that is made again from its turns, which keep their ids."""
+    """A thread that is made again from its turns, which keep their ids.
+
+    Attributes:
+        known: Vectors of passages that need not be computed.
+        engine: The thread as the preset has it.
+        host: What the engine may call: it reads the turns that were added.
+    """
 
     def __init__(self, preset: AnyPreset, embedder: Embedder) -> None:
         """Begins without turns.
@@ -153,10 +159,10 @@ class Replay:
             preset: The preset to use.
             embedder: The model to use.
         """
-        self.known: dict[Passage, Vector] = {}  # vectors of passages, if the model is the same
+        self.known: dict[Passage, Vector] = {}
         self._embedder = embedder
         self._divides = preset.settings.divides
-        self._engine = preset.settings.engine(embedder.dimension, EMPTY)
+        self.engine = preset.settings.engine(embedder.dimension, EMPTY)
         self._rows: list[TurnRow] = []
         self._passages: list[PassageRow] = []
         self._episodes: dict[int, EpisodeRow] = {}
@@ -164,7 +170,7 @@ class Replay:
         self._spans: dict[tuple[int, int], SpanRow] = {}
         self._turns: dict[int, Turn] = {}  # ascending
         self._by_episode: dict[int, list[Turn]] = defaultdict(list)
-        self._host = Host(
+        self.host = Host(
             embed=embedder.embed,
             embed_query=embedder.embed_query,
             read=lambda ids: {episode: self._by_episode[episode] for episode in ids},
@@ -185,10 +191,10 @@ class Replay:
         self._turns.update((turn.id, turn) for turn in turns)
         before = len(self._rows)
         for run in _runs(turns):
-            self._engine.skip_to(run[0].id)
+            self.engine.skip_to(run[0].id)
             starts, vectors = _embedded(self._embedder, run, self.known, divides=self._divides)
             new = [turn.again() for turn in run]
-            changes, _ = self._engine.grow(new, vectors, self._host, starts=starts)
+            changes, _ = self.engine.grow(new, vectors, self.host, starts=starts)
             self._note(changes)
             if progress:
                 progress(len(self._rows) - before)
@@ -199,7 +205,7 @@ class Replay:
         Args:
             next_turn: The id of the next turn that will be added to it.
         """
-        self._engine.skip_to(next_turn)
+        self.engine.skip_to(next_turn)
         changes = Changes(
             turns=tuple(self._rows),
             passages=tuple(self._passages),
@@ -208,7 +214,7 @@ class Replay:
             rewritten=tuple(sorted(self._clusters)),
             spans=tuple(self._spans[key] for key in sorted(self._spans)),
         )
-        return changes, self._engine.counters
+        return changes, self.engine.counters
 
     def _note(self, changes: Changes) -> None:
         self._rows += changes.turns
@@ -239,7 +245,8 @@ def _embedded(
     ]
     by_id = dict(zip((turn.id for turn in turns), texts, strict=True))
     missing = [key for key in keys if key not in known]
-    fresh = embedder.embed([by_id[turn][start:end] for turn, start, end in missing])
+    texts = [by_id[turn][start:end] for turn, start, end in missing]
+    fresh = embedder.embed(texts) if texts else ()
     found = dict(zip(missing, fresh, strict=True))
     return starts, np.stack([found[key] if key in found else known[key] for key in keys])
 

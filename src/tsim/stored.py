@@ -43,6 +43,21 @@ class StoredThread:
                 return []
             return [turn for _, turn in reader.all_turns(self.name, first, limit)]
 
+    def recent(self, limit: int = 20) -> list[Turn]:
+        """Returns the last turns in order.
+
+        Args:
+            limit: Maximum number of turns.
+
+        Raises:
+            InputError: The limit is out of range.
+            ThreadMissingError: The thread does not exist.
+        """
+        positive(limit=limit)
+        with self._store.snapshot() as reader:
+            self._require(reader)
+            return reader.last_turns(self.name, min(limit, MAX_ID + 1))
+
     def __iter__(self) -> Iterator[Turn]:
         """Yields all turns in order; turns added or forgotten meanwhile may be seen or not.
 

@@ -1,32 +1,36 @@
 """`Thread`: one conversation in a memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from itertools import zip_longest
 from typing import Unpack
 
+from tsim import braiding, finding, mapping
 from tsim.arguments import positive, share
-from tsim.assemble import fit, render
+from tsim.assemble import CONTEXT_BUDGET as CONTEXT_BUDGET
+from tsim.assemble import render
+from tsim.braiding import Braid
 from tsim.consistency import require_consistent
 from tsim.contention import FairLock, Remembering, Turns
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, Starts, embed_passages, find_passages
 from tsim.embed.protocol import require_text
-from tsim.engine import Engine, Found, Host, Query
+from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.filter import Narrowing, make_filter
-from tsim.forgetting import Selection, preview, select, selection
-from tsim.incoming import TurnLike, accept, assign, missing, require_same
-from tsim.index import distinct
+from tsim.forgetting import preview, select
+from tsim.incoming import Progress, TurnLike, accept, assign, missing, require_same
+from tsim.mapping import BLOCKS, ThreadMap
 from tsim.presets import AnyPreset
+from tsim.residency import Residency
+from tsim.selection import Selection, selection
 from tsim.state import EMPTY, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
 from tsim.stored import StoredThread
 from tsim.times import Time, moment, seconds
-from tsim.tokens import ESTIMATE, Measure
+from tsim.tokens import Measure
 from tsim.types import (
     Episode,
     ForgetPreview,
@@ -43,11 +47,8 @@ from tsim.vectors import Vector, Vectors
 
 # Turns that `add_many` writes in one transaction.
 CHUNK = 512
-CONTEXT_BUDGET = 1100
 # A version that no thread has: the engine has to catch up.
 BEHIND = -1
-
-Progress = Callable[[int, int], None]
 
 
 class Thread(StoredThread):
@@ -64,7 +65,8 @@ class Thread(StoredThread):
         embedder: Embedder,
         preset: AnyPreset,
         settings: Accepted,
-        measure: Measure = ESTIMATE,
+        measure: Measure,
+        residency: Residency,
     ) -> None:
         """Prepares the thread; it is read from the store when first used.
 
@@ -75,12 +77,14 @@ class Thread(StoredThread):
             preset: The memory method and its constants.
             settings: The accepted values of the store's model and preset settings.
             measure: What budgets are measured by, unless a call says otherwise.
+            residency: Decides how long the thread stays in RAM.
         """
         super().__init__(name, store)
         self._settings = settings
         self._embedder = embedder
         self._preset = preset
         self._measure = measure
+        self._residency = residency
         self._lock = FairLock()
         self._engine: Engine | None = None
         self._version = (0, 0)
@@ -253,33 +257,8 @@ class Thread(StoredThread):
 
         with self._asking() as (engine, reader):
             host = replace(self._host(reader), embed_query=embedded)
-            found = engine.search(asked, host)
-            ids = [turn for one in found for turn in one.turns]
-            turns = {turn.id: turn for turn in reader.turns(self.name, ids)}
-            owner = {turn: engine.episode_of(turn) for turn in ids}
-        hits = [
-            Hit(
-                episode=one.episode,
-                turns=tuple(_showing(turns, one)),
-                score=one.score,
-                why=one.why,
-                relevance=one.relevance,
-                thread=self.name,
-            )
-            for one in found
-        ]
-        chosen = fit(
-            hits,
-            asked.budget,
-            asked.measure,
-            terms=sorted(distinct(asked.text)),
-            arrange=self._preset.settings.arrange,
-            named=named,
-        )
-        return [
-            replace(hit, episodes=tuple(sorted({owner[turn.id] for turn in hit.turns})))
-            for hit in chosen
-        ]
+            found = finding.find(engine, asked, host, self.name)
+        return found.within(asked, self._preset.settings, named=named)
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
@@ -346,6 +325,47 @@ class Thread(StoredThread):
             for episode, turns in grouped.items()
         ]
 
+    def map(
+        self,
+        *,
+        threshold: float | None = None,
+        first: int | None = None,
+        last: int | None = None,
+        blocks: int = BLOCKS,
+    ) -> ThreadMap:
+        """Returns the episodes as blocks along the turns, without texts: quick for long threads.
+
+        Args:
+            threshold: As for `episodes`.
+            first: The first turn of the map; by default the first of the thread.
+            last: The last turn of the map; by default the last of the thread.
+            blocks: Maximum number of blocks; if there are more episodes, a block holds several.
+
+        Raises:
+            InputError: The preset cannot recompute episodes, or a value is out of range.
+            ThreadMissingError: The thread does not exist.
+        """
+        with self._asking() as (engine, reader):
+            outline = engine.outline(self._host(reader))
+        return mapping.draw(outline, threshold=threshold, first=first, last=last, blocks=blocks)
+
+    def braid(self, first: int, last: int) -> Braid:
+        """Returns who answers whom between two turns, where conversations are interleaved.
+
+        Args:
+            first: The first turn.
+            last: The last turn; at most 500 turns at a time.
+
+        Raises:
+            InputError: The range is empty or too long.
+            ThreadMissingError: The thread does not exist.
+        """
+        turns = braiding.braided(first, last)
+        with self._asking() as (engine, reader):
+            host = self._host(reader)
+            outline, replies = engine.outline(host), engine.replies(turns, host)
+        return braiding.braid(outline, replies, turns)
+
     def forget(
         self,
         *,
@@ -392,7 +412,7 @@ class Thread(StoredThread):
         embedder = Remembering(self._embedder)
         with Turns(self._store, self.name, patience=1) as way:
             while True:
-                with self._lock, self._or_reread():
+                with self._using():
                     with self._store.snapshot() as reader:
                         self._require(reader)
                         gone = [one.id for one in select(reader, self.name, wanted)]
@@ -459,6 +479,16 @@ class Thread(StoredThread):
             self._require(reader)
             return preview(self.name, select(reader, self.name, wanted))
 
+    def unload(self) -> bool:
+        """Frees the RAM that the thread takes, unless it is in use; returns whether it did.
+
+        The thread is read from the store again when next used.
+        """
+        with self._lock.if_free() as free:
+            if free:
+                self._engine = None
+        return free
+
     def _cut_anew(self, threshold: float) -> list[Episode]:
         least = share("threshold", threshold)
         with self._asking() as (engine, reader):
@@ -478,21 +508,26 @@ class Thread(StoredThread):
     @contextmanager
     def _asking(self) -> Iterator[tuple[Engine, Reader]]:
         """Yields the engine and a reader of the same state of the thread."""
-        with self._lock, self._or_reread(), self._store.snapshot() as reader:
+        with self._using(), self._store.snapshot() as reader:
             self._require(reader)
             yield self._current(reader), reader
 
     @contextmanager
-    def _or_reread(self) -> Iterator[None]:
-        """Drops the engine if an exception is raised, since it may be half updated.
+    def _using(self) -> Iterator[None]:
+        """Keeps others from using the engine.
 
-        It is loaded from the store again when next needed.
+        Drops the engine if an exception is raised, since it may be half updated. It is loaded from
+        the store again when next needed.
         """
-        try:
-            yield
-        except BaseException:
-            self._engine = None
-            raise
+        with self._lock:
+            try:
+                yield
+            except BaseException:
+                self._engine = None
+                raise
+            finally:
+                self._residency.used(self, self._engine.size if self._engine else None)
+        self._residency.trim()  # after the lock was given back: now others may unload this thread
 
     def _host(self, reader: Reader, embedder: Embedder | None = None) -> Host:
         return Host(
@@ -516,7 +551,7 @@ class Thread(StoredThread):
             while True:
                 new = missing(turns, called)
                 starts, vectors = self._embedded(embedder, [turn.text for turn in new])
-                with self._lock, self._or_reread():
+                with self._using():
                     # End the snapshot before the engine embeds summaries, which may take a while.
                     with self._store.snapshot() as reader:
                         engine = self._current(reader)
@@ -582,10 +617,3 @@ class Thread(StoredThread):
         self._version = written
         way.won()
         return True
-
-
-def _showing(turns: Mapping[int, Turn], found: Found) -> Iterator[Turn]:
-    """Yields the turns of a span, each with the parts of it that are shown."""
-    for turn, shown in zip_longest(found.turns, found.shown):
-        if turn in turns:
-            yield turns[turn] if shown is None else replace(turns[turn], shown=shown)

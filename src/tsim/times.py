@@ -69,6 +69,15 @@ def before(text: str, now: datetime) -> Time:
 
     `now` is now. Digits alone are seconds since the epoch. Any other text is returned unchanged.
     """
+    return _relative(text, now, -1)
+
+
+def ahead(text: str, now: datetime) -> Time:
+    """Returns the time that a text means, as `before`, but so long after now."""
+    return _relative(text, now, 1)
+
+
+def _relative(text: str, now: datetime, direction: int) -> Time:
     written = text.strip()
     if written == "now":
         return now
@@ -77,5 +86,6 @@ def before(text: str, now: datetime) -> Time:
     found = RELATIVE.fullmatch(written)
     if not found:
         return text
-    then = now.timestamp() - int(found[1]) * UNITS[found[2]]
-    return datetime.fromtimestamp(then, UTC) if then >= FIRST else then  # refused as a time
+    then = now.timestamp() + direction * int(found[1]) * UNITS[found[2]]
+    inside = FIRST <= then <= LAST
+    return datetime.fromtimestamp(then, UTC) if inside else then  # refused as a time

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tsim import private
+from tsim.errors import InputError
 
 PREFIX = ".tsim-"
 PART = ".part"
@@ -26,6 +27,8 @@ READY_SECONDS = 60
 STDOUT = 1
 # What SQLite keeps beside a database.
 BESIDE = ("-journal", "-wal", "-shm")
+# Of these, what it would apply to a new file of the same name.
+LOGS = ("-wal", "-journal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,30 @@ def _open_special(path: Path) -> int:
         if os.path.samestat(os.fstat(STDOUT), path.stat()):
             return os.dup(STDOUT)  # where it is a file, what is printed later goes after this
     return os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOCTTY", 0))
+
+
+def require_free(path: Path, *, overwrite: bool) -> None:
+    """Checks that a copy of a database can be written to a path.
+
+    Raises:
+        InputError: It is no place for a file, a file exists and `overwrite` is False, or a
+            database there is in use.
+    """
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; name the file to write")
+    if is_special(path):
+        raise InputError(f"{path} is a device or a pipe; a backup is a file; name another path")
+    if path.exists() and not overwrite:
+        raise InputError(
+            f"{path} exists; name another file, or pass overwrite=True (--overwrite) to replace it"
+        )
+    for suffix in LOGS:
+        log = path.with_name(path.name + suffix)
+        if log.exists():
+            raise InputError(
+                f"{log} belongs to a database that is in use or was not closed; name another file, "
+                f"or close the memory in {path} first"
+            )
 
 
 @contextmanager

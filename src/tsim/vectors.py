@@ -36,7 +36,8 @@ def best(scores: npt.NDArray[np.float32], count: int) -> list[int]:
     else:
         places = np.arange(len(scores))
     order = np.lexsort((places, -scores[places]))[:count]
-    return [int(place) for place in places[order]]
+    found: list[int] = places[order].tolist()
+    return found
 
 
 def vector_problem(found: Vector | Vectors) -> str | None:

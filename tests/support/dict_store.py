@@ -164,6 +164,9 @@ class DictReader:
         found = self._kept.threads.get(thread)
         return len(found.turns) if found else 0
 
+    def last_turns(self, thread: str, limit: int) -> list[Turn]:
+        return [turn for _, turn in self.all_turns(thread)][-limit:]
+
     def all_turns(
         self, thread: str, first: int = 0, limit: int | None = None
     ) -> Iterator[tuple[int, Turn]]:

@@ -7,6 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import anyio
+import httpx
+from mcp.server.mcpserver.exceptions import ToolError
 
 from scaleqa.backends import read_price
 from scaleqa.backends.openai import Completion
@@ -29,17 +35,30 @@ from scaleqa.testing import WordEmbedder
 from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import former_row, row
-from tsim import Memory, NewTurn
+from tsim import Memory, NewTurn, ThreadMissingError
 from tsim.assemble import render
 from tsim.characters import visible
 from tsim.checking import check_turn
 from tsim.cli.options import _note
+from tsim.client import answers
+from tsim.client.call import Call
+from tsim.client.calls import add, forget_thread, search, turns
+from tsim.client.exchange import Exchange
+from tsim.client.streams import ExportReceiver
+from tsim.errors import InputError
+from tsim.http import Patience
 from tsim.logs import Format, read_log
 from tsim.rank.when import stretches
 from tsim.segment.passages import divide
+from tsim.server import mcp
+from tsim.server.access import Scope
+from tsim.server.inspector.fields import Fields, ranges
+from tsim.server.mcp.confirming import Shown, issue
+from tsim.server.mcp.tool import FAILED
 from tsim.times import before, moment, seconds
 from tsim.tokens import estimate
-from tsim.types import Hit, Turn, Why
+from tsim.types import Hit, SpanWhy, Turn, Why
+from tsim.wire import dump
 from tsim.words import terms
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -55,10 +74,13 @@ def targets(directory: Path) -> Iterator[Target]:
     yield from _texts()
     yield from _logs()
     yield from _replies()
+    yield from _answers()
     yield from _files(directory)
     yield _packages(directory / "packages")
     yield _batch(directory / "batch")
     yield _export(directory / "export")
+    yield _tools(directory / "tools")
+    yield _fields()
 
 
 def encoded(text: str) -> bytes:
@@ -188,6 +210,46 @@ def _replies() -> Iterator[Target]:
     yield Target(name="completions", seeds=[json.dumps(whole)], read=_read_completion)
     facts = ['Here: {"entities": ["a"], "triples": [["a", "is", "b"]]} done']
     yield Target(name="extracted facts", seeds=facts, read=lambda text: _object(decoded(text)))
+
+
+def _answers() -> Iterator[Target]:
+    turn = Turn(id=1, role="user", text="one gpu", at=1.5, meta={"a": 1}, shown=((0, 3),))
+    span = SpanWhy(anchor=1, dense=0.5, lexical=0.5, share=1.0, words=(("gpu", 0.5),))
+    hits = [Hit(episode=0, turns=(turn,), score=1.0, why=why) for why in (Why(), span)]
+    asking = search("a", "gpu", k=1, budget=1, min_relevance=1)
+    kinds: list[tuple[str, Call[Any], bytes]] = [
+        ("hits", asking, dump(answers.Found, answers.Found(hits=hits))),
+        ("turns", next(turns("a")), dump(answers.Turns, answers.Turns(turns=[turn], next=3))),
+        ("receipts", add("a", [turn.again()]), b'{"receipts": [{"turn": 1, "episode": 0}]}'),
+        ("receipts of forgetting", forget_thread("a"), b'{"turns": [1], "scrubbed": false}'),
+    ]  # fmt: skip
+    for name, call, seed in kinds:
+        yield Target(name=f"answers: {name}", seeds=[seed.decode()], read=_answer_to(call))
+    problem = '{"type": "", "title": "", "status": 404, "kind": "thread_missing", "detail": "x"}'
+    yield Target(name="answers: problems", seeds=[problem], read=_read_problem)
+    lines = b'{"kind": "memory"}\n{"kind": "turn", "text": "x"}\n'
+    end = f'{{"kind": "end", "lines": 2, "sha256": "{hashlib.sha256(lines).hexdigest()}"}}\n'
+    yield Target(name="answers: exports", seeds=[lines.decode() + end], read=_receive_export)
+
+
+def _answer_to(call: Call[Any]) -> Callable[[str], object]:
+    exchange = Exchange(call, "http://server", "key", Patience())
+    return lambda text: exchange.result(httpx.Response(200, content=encoded(text)))
+
+
+def _read_problem(text: str) -> None:
+    response = httpx.Response(404, content=encoded(text), headers={"content-type": answers.PROBLEM})
+    exchange = Exchange(forget_thread("a"), "http://server", "key", Patience())
+    try:
+        exchange.settle(response)
+    except ThreadMissingError:  # as it was sent
+        return
+
+
+def _receive_export(text: str) -> None:
+    receiver = ExportReceiver()
+    receiver.take(encoded(text))
+    receiver.end()
 
 
 def _read_reply(text: str) -> None:
@@ -381,3 +443,67 @@ def _export(directory: Path) -> Target:
             opened.forget_thread(name)
 
     return Target(name="exports", seeds=["".join(lines)], read=read)
+
+
+def _tools(directory: Path) -> Target:
+    """Calls of tools by assistants."""
+    directory.mkdir()
+    confirm = issue(b"secret", Shown(namespace="", thread="default", turns=(0,)), NOW.timestamp())
+    calls = {
+        "remember": {"text": "one gpu", "role": "user", "at": "2d", "id": "a", "turns": None},
+        "recall": {"query": "one gpu", "since": "7d", "roles": ["user"], "min_relevance": 0.1},
+        "recent": {"thread": "default", "n": 3},
+        "forget": {"turns": [0], "confirm": confirm},
+        "explain": {"query": "one gpu", "budget": 100},
+    }
+
+    @contextmanager
+    def opened(scope: Scope, *, create: bool = False) -> Iterator[mcp.Opened]:
+        with Memory.open(directory / "memory.db", model=WordEmbedder()) as memory:
+            memory.thread("default").add("user", "one gpu for new projects", id="first")
+            with mcp.single(memory)(scope, create=create) as one:
+                yield one
+            memory.forget_thread("default")
+
+    server = mcp.build(opened, secret=b"secret", clock=lambda: NOW)
+
+    def read(text: str) -> None:
+        try:
+            called = json.loads(text)
+        except (ValueError, RecursionError):
+            raise InputError("no message") from None
+        if not (isinstance(called, list) and len(called) == 2 and isinstance(called[1], dict)):
+            raise InputError("no call")
+        try:
+            answer: Any = anyio.run(server.call_tool, str(called[0]), called[1])
+        except ToolError:
+            raise InputError("no such tool") from None
+        said = answer.content[0].text
+        assert said != FAILED
+        if answer.is_error:
+            raise InputError(said)
+
+    return Target(name="tools", seeds=[json.dumps([*one]) for one in calls.items()], read=read)
+
+
+def _fields() -> Target:
+    """The addresses and forms of the inspector's pages."""
+    seeds = [
+        "thread=a%2Fb&threshold=0.5&first=10&last=99&page=1",
+        "thread=t&query=which+gpu%3F&budget=400&min_relevance=.1&since=2024-05-03&roles=user%2C+Ada",
+        "thread=t&turns=3-9%2C12&turns=4&episode=7&token=1.ab",
+    ]
+
+    def read(text: str) -> None:
+        found = Fields.read(text)
+        for name in ("thread", "query", "since", "roles", "token"):
+            found.text(name)
+        for name in ("first", "last", "page", "budget", "episode"):
+            found.whole(name)
+        found.share("threshold")
+        found.share("min_relevance")
+        chosen = found.turns()
+        if chosen is not None:
+            assert Fields.read(urlencode({"turns": ranges(chosen)})).turns() == (chosen or None)
+
+    return Target(name="fields", seeds=seeds, read=read)

@@ -13,6 +13,17 @@ from tsim.embed.models import find_spec
 ENCODER = {"onnx", "onnxruntime", "safetensors", "tokenizers"}
 NETWORK = {"httpx", "requests", "urllib3"}
 SHELL = {"pydantic", "rich", "typer"}
+SERVER = {
+    "anyio",
+    "argon2",
+    "fastapi",
+    "httptools",
+    "jinja2",
+    "mcp",
+    "prometheus_client",
+    "starlette",
+    "uvicorn",
+}
 OTHERS = {"jinja2", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers", "scaleqa"}
 
 RUN = """
@@ -44,7 +55,19 @@ def test_importing_the_engine_loads_numpy_and_little_else(module):
     )
     modules = loaded(code)
     assert "numpy" in modules
-    assert modules & (ENCODER | NETWORK | SHELL | OTHERS) == set()
+    assert modules & (ENCODER | NETWORK | SHELL | OTHERS | SERVER) == set()
+
+
+def test_a_client_loads_neither_an_encoder_nor_a_server():
+    code = (
+        "import json, sys, tsim.client\n"
+        "tsim.client.Client('http://127.0.0.1:8765', key='tsim_x').thread('alice')\n"
+        "names = sorted({name.partition('.')[0] for name in sys.modules})\n"
+        "print(json.dumps(names), file=sys.stderr)"
+    )
+    modules = loaded(code)
+    assert {"httpx", "pydantic"} <= modules
+    assert modules & (ENCODER | OTHERS | SERVER - {"anyio"}) == set()  # which httpx needs
 
 
 class Constant:
@@ -82,10 +105,18 @@ def memory(tmp_path):
         "export out.jsonl -m {memory}",
         "episodes -m {memory} -t alice --model all-MiniLM-L6-v2",
         "doctor -m {memory} --model all-MiniLM-L6-v2",
+        "keys create --help",
+        "serve --help",
     ],
 )
 def test_commands_that_embed_nothing_load_no_encoder(command, memory, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TSIM_CACHE", str(tmp_path / "cache"))
     modules = loaded(RUN, *command.format(memory=memory).split())
-    assert modules & (ENCODER | NETWORK | OTHERS) == set()
+    assert modules & (ENCODER | NETWORK | OTHERS | SERVER) == set()
+
+
+def test_keys_are_made_without_loading_a_server(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    modules = loaded(RUN, "keys", "create")
+    assert modules & (ENCODER | NETWORK | OTHERS | SERVER) == {"argon2"}

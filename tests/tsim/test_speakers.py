@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tsim.index import Speakers
-from tsim.index.speakers import first_person
+from tsim.index.speakers import CALLED, FIRST_PERSON, MAYBE_CALLED, first_person
 
 
 @pytest.mark.parametrize(
@@ -76,3 +78,39 @@ def test_turns_can_be_added_while_an_earlier_answer_is_in_use():
     before = speakers.tells, speakers.first_person
     speakers.append("model", "Good.")
     assert [len(one) for one in before] == [1, 1]
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                *"i I I'm we’re j' J’ai mein meinem mine tenía tôi моё أنا بيتي البيتي".split(),
+                *"我 私 父 は 나 우리 मैं हूँ ผม , ' ’ - _ \u0301 İ é — 、 1 a".split(),
+                *" \n\t ",
+            ]
+        ),
+        st.text(max_size=3),
+    ),
+    max_size=12,
+).map("".join)
+
+
+@given(PIECES)
+def test_looking_up_words_counts_what_the_expression_finds(text):
+    assert first_person(text) == sum(1 for _ in FIRST_PERSON.finditer(text))
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                ["Hi", "thank you", "Dear", "привет", " ", " ", ",", "Nadia", "Élodie"]
+            ),
+            st.sampled_from(["Иван", "tom", "李雷", "!", ".", "—", "\n", "\u3000", "…", "_", "ǅ"]),
+            st.text(max_size=2),
+        ),
+        max_size=10,
+    ).map("".join)
+)
+def test_no_greeting_is_overlooked(text):
+    assert MAYBE_CALLED.search(text) or not CALLED.search(text)

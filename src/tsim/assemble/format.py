@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 
 from tsim.types import Hit, Turn, ids
 
+# Tokens of a context, unless its caller says otherwise.
+CONTEXT_BUDGET = 1100
 MISSING = "…"
 # A line that stands for turns that are left out.
 MARK = f"{MISSING}\n"
@@ -33,6 +35,11 @@ WIDEST_INDENTATION = 200
 UNCLEAR_ROLE = re.compile(f'[\\["{MISSING}]|.*: ')
 # Threads whose name has no clear end in a heading, or could be taken for the ids or the date.
 UNCLEAR_THREAD = re.compile(r' |.*(?:[\[\]"·…]|  | $)|(?:.* )?[\d–-]+$')
+
+
+def chronological(hits: Sequence[Hit]) -> list[Hit]:
+    """Sorts the hits of a thread by their turns."""
+    return sorted(hits, key=lambda hit: [turn.id for turn in hit.turns])
 
 
 def render(hits: Sequence[Hit], *, named: bool = False) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import cache, files, forget, listings, models, turns
+from tsim.cli import cache, files, forget, keys, listings, mcp, models, serve, turns
 from tsim.cli.shell import run, say
 
 app = typer.Typer(
@@ -26,8 +26,11 @@ for command in (
     files.import_,
     files.backup,
     files.doctor,
+    serve.serve,
+    mcp.mcp,
 ):
     app.command(command.__name__.rstrip("_"))(command)
+app.add_typer(keys.app, name="keys")
 app.add_typer(models.app, name="models")
 app.add_typer(cache.app, name="cache")
 

@@ -15,6 +15,15 @@ from tsim.times import before
 MemoryPath = Annotated[
     Path, typer.Option("--memory", "-m", help="The memory file.", envvar="TSIM_MEMORY")
 ]
+Place = Annotated[
+    Path,
+    typer.Option(
+        "--at",
+        metavar="PLACE",
+        help="The directory of a server, with one memory file for each namespace; or a memory "
+        "file (.db), which is then the only namespace.",
+    ),
+]
 ThreadName = Annotated[str, typer.Option("--thread", "-t", help="Name of the thread.")]
 Model = Annotated[
     str | None, typer.Option(help="Model name, directory, or URL#MODEL.", show_default=False)
@@ -112,5 +121,6 @@ def must_exist(memory: Path) -> None:
 
 
 MEMORY = Path("memory.db")
+PLACE = Path("memories")
 THREAD = "default"
 PRESET = None

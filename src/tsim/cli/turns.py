@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tsim.assemble import line
+from tsim.assemble import CONTEXT_BUDGET, line
 from tsim.checking import check_turn
 from tsim.cli.logfile import (
     INCOMPLETE,
@@ -45,7 +45,6 @@ from tsim.excerpt import excerpt
 from tsim.logs.detect import Format
 from tsim.logs.reading import Log
 from tsim.memory import Memory
-from tsim.thread import CONTEXT_BUDGET
 from tsim.times import before, seconds
 from tsim.types import USER_ROLE, Hit, NewTurn, Receipt
 from tsim.types import ids as turn_ids

@@ -11,7 +11,13 @@ from tsim.embed.models import KNOWN as KNOWN_MODELS
 from tsim.embed.models import find_spec
 from tsim.embed.opening import open_embedder
 from tsim.embed.passages import Starts, embed_passages, find_passages
-from tsim.embed.protocol import Embedder, TokenCounter, TokenEncoder, token_encoder
+from tsim.embed.protocol import (
+    Embedder,
+    TokenCounter,
+    TokenEncoder,
+    embed_queries,
+    token_encoder,
+)
 
 if TYPE_CHECKING:
     from tsim.embed.cross import CrossEncoder
@@ -43,6 +49,7 @@ __all__ = [
     "TokenCounter",
     "TokenEncoder",
     "embed_passages",
+    "embed_queries",
     "find_passages",
     "find_spec",
     "machine_threads",

@@ -180,8 +180,12 @@ class OnnxEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Embeds a search query, with the model's query prefix if it has one."""
-        row: Vector = self._embed([text], self.settings.query_prefix)[0]
+        row: Vector = self.embed_queries([text])[0]
         return row
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embeds search queries in one pass."""
+        return self._embed(texts, self.settings.query_prefix)
 
     @cached_property
     def _unlimited(self) -> Tokenizer:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tsim import environment
 from tsim.embed.cache import CachedEmbedder
 from tsim.embed.models import ModelSpec, find_spec
-from tsim.embed.protocol import Embedder
+from tsim.embed.protocol import Embedder, embed_queries
 from tsim.errors import InputError
 from tsim.vectors import Vector, Vectors
 from tsim.weights import require, verify_file
@@ -61,6 +61,10 @@ class LazyEmbedder:
     def embed_query(self, text: str) -> Vector:
         """Embeds a search query."""
         return self.inner.embed_query(text)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embeds search queries."""
+        return embed_queries(self.inner, texts)
 
 
 def _open(model: str, threads: int | None) -> Embedder:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from tsim.errors import InputError
 from tsim.vectors import Vector, Vectors
 
@@ -26,6 +28,15 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Vector:
         """Embeds a search query, with the model's query prefix if it has one."""
+        ...
+
+
+@runtime_checkable
+class QueryEmbedder(Protocol):
+    """Embeds several search queries in one pass."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embeds search queries and returns one row per text, in order."""
         ...
 
 
@@ -98,6 +109,13 @@ def vector_cache(embedder: object) -> VectorCache | None:
     while embedder is not None and not isinstance(embedder, VectorCache):
         embedder = getattr(embedder, "inner", None)
     return embedder
+
+
+def embed_queries(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Embeds search queries, in one pass if the embedder can."""
+    if isinstance(embedder, QueryEmbedder):
+        return embedder.embed_queries(texts)
+    return np.stack([embedder.embed_query(text) for text in texts])
 
 
 def require_text(text: object) -> str:

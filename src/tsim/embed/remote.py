@@ -84,8 +84,12 @@ class RemoteEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Embeds a search query."""
-        row: Vector = self.embed([self._prefix + require_text(text)])[0]
+        row: Vector = self.embed_queries([text])[0]
         return row
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embeds search queries, in as few requests as passages."""
+        return self.embed([self._prefix + require_text(text) for text in texts])
 
     def close(self) -> None:
         """Closes the connection."""

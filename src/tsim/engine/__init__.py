@@ -2,6 +2,7 @@
 
 from tsim.engine.episodes import EpisodeEngine, EpisodeSettings
 from tsim.engine.late import LateEngine, LateSettings
+from tsim.engine.outline import Outline, Reply
 from tsim.engine.protocol import Engine, Found, Host, Query, Settings
 
 __all__ = [
@@ -12,6 +13,8 @@ __all__ = [
     "Host",
     "LateEngine",
     "LateSettings",
+    "Outline",
     "Query",
+    "Reply",
     "Settings",
 ]

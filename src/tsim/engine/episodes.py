@@ -7,6 +7,7 @@ raw turns; its summary and clusters are created when it closes.
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from tsim.assemble import WindowSettings, window
 from tsim.engine.attributes import Attributes
 from tsim.engine.numbered import Numbered
+from tsim.engine.outline import Outline, Reply
 from tsim.engine.protocol import Found, Host, Query
 from tsim.errors import InputError
 from tsim.filter import Filter
@@ -203,14 +205,17 @@ class EpisodeEngine(Numbered):
         similar = self._raw.scores(vector)
         summary = self._summaries.scores(vector)
         if query.only:
-            if len(self._attributes) < len(self._turn_ids):
-                for turn in host.since(self._turn_ids[len(self._attributes)]):
-                    self._attributes.append(turn)
+            self._read_attributes(host)
             passed = self._attributes.eligible(query.only)
             episodes = np.array(self._turn_episodes)[passed]
             similar[~passed] = -np.inf
             summary[~np.isin(np.array(self._closed), episodes)] = -np.inf
         return similar, summary
+
+    def _read_attributes(self, host: Host) -> None:
+        if len(self._attributes) < len(self._turn_ids):
+            for turn in host.since(self._turn_ids[len(self._attributes)]):
+                self._attributes.append(turn)
 
     def _cluster_hits(self, query: Query, vector: Vector, summary: Vector) -> list[ClusterHit]:
         """Returns the best clusters that have episodes to return."""
@@ -242,6 +247,22 @@ class EpisodeEngine(Numbered):
             "this preset cuts episodes once, as turns arrive; to recompute them, open the memory "
             "with preset late"
         )
+
+    def outline(self, host: Host) -> Outline:
+        """Returns the shape of the thread; this method is certain of every cut."""
+        self._read_attributes(host)
+        return Outline(
+            turns=np.array(self._turn_ids, dtype=np.int64),
+            episodes=np.array(self._turn_episodes, dtype=np.int64),
+            times=self._attributes.times.copy(),
+            confidences=None,
+            interleaved=np.zeros(len(self._turn_ids), dtype=np.bool_),
+            cut=None,
+        )
+
+    def replies(self, turns: range, host: Host) -> list[Reply]:
+        """Returns nothing, since this method does not look for replies."""
+        return []
 
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns; updates the summaries of their episodes and their clusters."""
@@ -286,7 +307,9 @@ class EpisodeEngine(Numbered):
         return closed
 
     def _no_clusters(self) -> Clusters:
-        return Clusters(self.settings.clusters, self._raw.dimension, self._summary_vector)
+        # No method of the engine: a cycle of references would stay in RAM for a while.
+        vector_of = partial(_summary_vector, self._summaries, self._summary_place)
+        return Clusters(self.settings.clusters, self._raw.dimension, vector_of)
 
     def _close(self, episode: int, vector: Vector) -> None:
         self._summary_place[episode] = len(self._closed)
@@ -363,7 +386,7 @@ class EpisodeEngine(Numbered):
         kin = np.unique(np.concatenate([members[-pool:] for _, members in groups]))
         kin = kin[kin != seed]
         places = self._places(kin)
-        near = np.vecdot(self._summaries.take(places), self._summary_vector(seed))
+        near = np.vecdot(self._summaries.take(places), self._summaries[self._summary_place[seed]])
         near[summary[places] == -np.inf] = -np.inf
         top = _top(near, self.settings.rank.seed_relatives)
         found = tuple((int(kin[place]), similarity) for place, similarity in top)
@@ -402,11 +425,12 @@ class EpisodeEngine(Numbered):
         episodes = self._turn_episodes
         return bisect_left(episodes, episode), bisect_left(episodes, episode + 1)
 
-    def _summary_vector(self, episode: int) -> Vector:
-        return self._summaries[self._summary_place[episode]]
-
     def _place(self, turn: int) -> int:
         return bisect_left(self._turn_ids, turn)
+
+
+def _summary_vector(rows: DenseIndex, places: Mapping[int, int], episode: int) -> Vector:
+    return rows[places[episode]]
 
 
 def _arrival(turn: NewTurn | Turn, vector: Vector) -> Arrival:

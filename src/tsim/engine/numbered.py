@@ -21,6 +21,11 @@ class Numbered:
         """The next ids to assign."""
         return self._counters
 
+    @property
+    def size(self) -> int:
+        """The number of turns in RAM; the passages of a divided turn count as one each."""
+        return len(self._turn_ids)
+
     def episode_of(self, turn: int) -> int:
         """Returns the episode of a stored turn."""
         return self._turn_episodes[bisect_left(self._turn_ids, turn)]

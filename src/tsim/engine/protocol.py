@@ -5,6 +5,7 @@ from dataclasses import Field, dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from tsim.engine.outline import Outline, Reply
 from tsim.filter import ALL, Filter
 from tsim.state import Changes, Counters, ThreadState
 from tsim.tokens import ESTIMATE, Measure
@@ -95,6 +96,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def size(self) -> int:
+        """How much it keeps in RAM, as the number of turns that take as much."""
+        ...
+
+    @property
     def known(self) -> tuple[int, int]:
         """The first turn id and the first closed episode id that this state does not have."""
         ...
@@ -157,6 +163,17 @@ class Engine(Protocol):
 
         Raises:
             InputError: The method cannot recompute episodes.
+        """
+        ...
+
+    def outline(self, host: Host) -> Outline:
+        """Returns the shape of the thread: its episodes, and where new topics may begin."""
+        ...
+
+    def replies(self, turns: range, host: Host) -> list[Reply]:
+        """Returns which turns of a range may reply to which, where conversations are interleaved.
+
+        In order of the turns, the most likely first.
         """
         ...
 

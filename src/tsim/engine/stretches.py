@@ -56,6 +56,7 @@ class Stretches:
         self._rows = rows
         self._users = users
         self._stretches: list[_Stretch] = []
+        self._interleaved = np.zeros(0, dtype=np.bool_)
 
     def catch_up(self) -> None:
         """Analyses new stretches, and again those whose range was not yet complete."""
@@ -68,15 +69,24 @@ class Stretches:
             high = min(count, most)
             found = interleaved(self._settings, self._rows.take(np.arange(low, high)))
             self._stretches.append(_Stretch(low=low, high=high, most=most, interleaved=found))
+        flags = np.array([stretch.interleaved for stretch in self._stretches], dtype=np.bool_)
+        self._interleaved = np.repeat(flags, STRETCH)[:count]
 
     def interleaved(self) -> npt.NDArray[np.bool_]:
         """Returns for each turn whether conversations are interleaved around it."""
-        flags = np.array([stretch.interleaved for stretch in self._stretches], dtype=np.bool_)
-        return np.repeat(flags, STRETCH)[: len(self._rows)]
+        return self._interleaved
 
     def interleaved_at(self, place: int) -> bool:
         """Returns whether conversations are interleaved around one turn."""
         return self._stretches[place // STRETCH].interleaved
+
+    def replies(self, low: int, high: int) -> Links:
+        """Returns P[j, k - 1]: the probability that turn low + j replies to the k-th before it.
+
+        It is 0 where nothing is interleaved.
+        """
+        places = np.arange(low, high)
+        return self._links(places, np.ones(len(places), dtype=np.bool_))
 
     def neighbourhood(self, anchors: Sequence[int], reach: int) -> Neighbourhood:
         """Returns the turns around anchors and how likely they belong to their conversations."""

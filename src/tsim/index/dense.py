@@ -1,6 +1,7 @@
 """A growing matrix of unit vectors with exact search.
 
-Rows are stored in blocks, so that growing copies no existing rows and wastes at most one block.
+Rows are stored in blocks, so that growing copies at most one block and wastes no more than half of
+one: most threads are short, and there may be many.
 Scores are computed row by row (`vecdot`, not a matrix product): the score of a row is bit-identical
 whatever the other rows are, and no BLAS thread pool is started, which on a busy machine takes
 longer than the arithmetic. Large matrices are divided among a small thread pool.
@@ -56,12 +57,21 @@ class DenseIndex:
         done = 0
         while done < len(vectors):
             start = self._length % BLOCK
-            if start == 0:
-                self._blocks.append(np.empty((BLOCK, self.dimension), dtype=np.float32))
             count = min(BLOCK - start, len(vectors) - done)
+            self._make_room(start, start + count)
             self._blocks[-1][start : start + count] = vectors[done : done + count]
             self._length += count
             done += count
+
+    def _make_room(self, used: int, rows: int) -> None:
+        """Makes the last block large enough for some rows, or begins one if it is full."""
+        if not used:
+            self._blocks.append(np.empty((rows, self.dimension), dtype=np.float32))
+        elif len(self._blocks[-1]) < rows:
+            room = min(BLOCK, max(rows, 2 * used))
+            larger = np.empty((room, self.dimension), dtype=np.float32)
+            larger[:used] = self._blocks[-1][:used]
+            self._blocks[-1] = larger
 
     def truncate(self, length: int) -> None:
         """Removes the rows from a place on."""

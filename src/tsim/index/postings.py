@@ -54,15 +54,16 @@ class Postings:
         number = len(self._lengths)
         counted = Counter(terms(text))
         for term, count in counted.items():
-            if term not in self._documents:
-                self._documents[term] = array("I")
+            documents = self._documents.get(term)
+            if documents is None:
+                documents = self._documents[term] = array("I")
                 self._counts[term] = array("I")
                 self._numbers[term] = len(self._terms)
                 self._terms.append(term)
                 self._words += extent([term])
-            self._documents[term].append(number)
+            documents.append(number)
             self._counts[term].append(count)
-        self._said.extend(self._numbers[term] for term in counted)
+        self._said.extend(map(self._numbers.__getitem__, counted))
         self._ends.append(len(self._said))
         length = counted.total()
         self._lengths.append(length)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from tsim.stopwords import STOP
 from tsim.types import MODEL_ROLES, USER_ROLE
 from tsim.vectors import Vector
+from tsim.words import by_word
 
 # Letters with the vowel signs of Hindi, which `\\w` does not match.
 DEVANAGARI = "\u0900-\u0963\u0966-\u097f"
@@ -64,6 +65,11 @@ FIRST_PERSON = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+# Scripts in which the first person need not be a word of its own between spaces or marks.
+UNDIVIDED = re.compile("[\u0900-\u097f\u0e00-\u0e7f\u3000-\u9fff\uac00-\ud7a3]")
+# A word, with a French "j'" before it.
+WORD = re.compile(r"\b[jJ]['’]\w+|\w+")
+
 # Roles that are not names.
 PARTS = MODEL_ROLES | {USER_ROLE, "human", "ai", "bot", "system", "developer", "tool", "function"}
 # A name after a greeting or thanks, in some languages, and before a punctuation mark.
@@ -75,6 +81,11 @@ CALLED = re.compile(
         | car[oa] | oi | ol[aá] | obrigad[oa] | hoi | bedankt | привет | спасибо | здравствуй
     )[\s,]+(?=[^\W\d_])(?-i:(?P<name>[^\W_a-zа-яà-ÿ][^\W\d_]+))(?=\s*(?:[,.!?…:;)–—-]|$))""",
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
+# What there must be for that: a capitalised word before a punctuation mark.
+MAYBE_CALLED = re.compile(
+    r"[\s,][^\W\d_a-zа-яà-ÿ][^\W\d_]+\s*(?:[,.!?…:;)–—-]|$)",
+    re.MULTILINE,
 )
 # Characters at the beginning of a turn in which a greeting is looked for.
 OPENING = 120
@@ -88,7 +99,14 @@ TAKES_PART = 0.05
 
 def first_person(text: str) -> int:
     """Returns how many words of a text are in the first person."""
-    return sum(1 for _ in FIRST_PERSON.finditer(text))
+    if UNDIVIDED.search(text):
+        return sum(1 for _ in FIRST_PERSON.finditer(text))
+    return sum(_in_first_person(WORD.findall(text)))
+
+
+@by_word
+def _in_first_person(word: str) -> bool:
+    return FIRST_PERSON.fullmatch(word) is not None
 
 
 class Speakers:
@@ -115,8 +133,9 @@ class Speakers:
         self._said[number] += 1
         self._told[number] += any(counts)
         opening = passages[0][:OPENING]
-        for name in {found["name"].casefold() for found in CALLED.finditer(opening)}:
-            self._calls.setdefault(name, Counter())[number] += 1
+        if MAYBE_CALLED.search(opening):
+            for name in {found["name"].casefold() for found in CALLED.finditer(opening)}:
+                self._calls.setdefault(name, Counter())[number] += 1
 
     @property
     def numbers(self) -> npt.NDArray[np.uint32]:

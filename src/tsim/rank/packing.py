@@ -59,8 +59,9 @@ def pack(
     chosen: list[int] = []
     left = room
     places = best(values.astype(np.float32), min(len(values), room // prices.shortest))
-    for place, size in _sized(prices, places):
-        if left < prices.shortest or values[place] == -np.inf:
+    allowed = int(np.count_nonzero(values[places] > -np.inf))
+    for place, size in _sized(prices, places[:allowed]):
+        if left < prices.shortest:
             break
         if size > left + prices.heading:  # joining two spans saves at most one heading
             continue

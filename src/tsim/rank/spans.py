@@ -121,22 +121,16 @@ def paths(settings: SpanSettings, confidences: Values, words: npt.NDArray[np.uin
 def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Values:
     """Returns the value of each turn, from r of each turn and the decay along the thread."""
     best = max(float(relevant.max()), LEAST)
-    start = settings.relevance_power * np.log(
-        np.clip(relevant.astype(np.float64) / best, LEAST, None)
-    )
-    onward = _carried(start, along.onward)
-    back = _carried(start[::-1], along.back)[::-1]
-    out: Values = np.exp(np.maximum(onward, back))
-    return out
+    start = np.divide(relevant, best, dtype=np.float64)
+    np.log(np.maximum(start, LEAST, out=start), out=start)
+    start *= settings.relevance_power
+    return _reaching(start, along)
 
 
 def spread(values: Values, along: Paths) -> Values:
     """Returns the highest value that reaches each turn along the thread, from itself or others."""
-    start = np.log(np.clip(values, LEAST**2, None))
-    onward = _carried(start, along.onward)
-    back = _carried(start[::-1], along.back)[::-1]
-    out: Values = np.exp(np.maximum(onward, back))
-    return out
+    start = np.maximum(values, LEAST**2)
+    return _reaching(np.log(start, out=start), along)
 
 
 def inherited(
@@ -165,7 +159,15 @@ def inherited(
     return out
 
 
+def _reaching(start: Values, along: Paths) -> Values:
+    """Returns the highest value that reaches each turn, from logarithms of values."""
+    out = _carried(start, along.onward)
+    np.maximum(out, _carried(start[::-1], along.back)[::-1], out=out)
+    return np.exp(out, out=out)
+
+
 def _carried(start: Values, along: Values) -> Values:
     """Returns max over a <= t of start[a] + along[t] - along[a], in one pass."""
-    out: Values = along + np.maximum.accumulate(start - along)
+    out: Values = np.maximum.accumulate(start - along)
+    out += along
     return out

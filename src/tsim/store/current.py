@@ -85,6 +85,11 @@ class CurrentReads(ABC):
         with self.snapshot() as reader:
             return reader.count(thread)
 
+    def last_turns(self, thread: str, limit: int) -> list[Turn]:
+        """Reads the last turns of a thread, in order."""
+        with self.snapshot() as reader:
+            return reader.last_turns(thread, limit)
+
     def all_turns(
         self, thread: str, first: int = 0, limit: int | None = None
     ) -> Iterator[tuple[int, Turn]]:

@@ -68,6 +68,10 @@ class Reader(Protocol):
         """Returns the number of turns of a thread; an unknown thread has none."""
         ...
 
+    def last_turns(self, thread: str, limit: int) -> list[Turn]:
+        """Reads the last turns of a thread, in order."""
+        ...
+
     def all_turns(
         self, thread: str, first: int = 0, limit: int | None = None
     ) -> Iterator[tuple[int, Turn]]:

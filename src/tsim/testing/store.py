@@ -193,6 +193,8 @@ class StoreConformance:
             asked = [count + 5, *reversed(range(count)), 7]
             assert [turn.id for turn in store.turns("a", asked)] == [*range(count)]
             assert [turn.id for _, turn in store.all_turns("a")] == [*range(count)]
+            assert [turn.id for turn in store.last_turns("a", 3)] == [*range(count)][-3:]
+            assert store.last_turns("b", 3) == []
             assert store.count("a") == count
             for first, limit in ((0, 3), (0, 500), (0, 501), (7, 1200), (count - 2, 9), (0, 0)):
                 some = [turn.id for _, turn in store.all_turns("a", first, limit)]

@@ -1,5 +1,6 @@
 """Measures: how long texts are, for budgets."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import index
@@ -28,6 +29,11 @@ class Measure:
     name: str
     size: Callable[[str], int]
     room: Callable[[int], int]
+
+    def tokens(self, text: str) -> int:
+        """Returns the smallest budget that the text is within."""
+        wanted = self.size(text)
+        return bisect_left(range(2 * wanted + 1), True, key=lambda n: self.room(n) >= wanted)
 
 
 ESTIMATE = Measure(name="estimate", size=size, room=lambda budget: UNIT * budget)

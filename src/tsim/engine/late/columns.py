@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.engine.late.following import follow
-from tsim.engine.late.index import RunTable, ThreadIndex
+from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
+from tsim.engine.late.runs import RunTable
 from tsim.rank import SpanSettings
 from tsim.rank.fitted import Column, Columns
 from tsim.vectors import Vector
@@ -29,8 +30,8 @@ def run_columns(index: ThreadIndex, asked: Asked, table: RunTable, cosines: Vect
         # The share of the question's word weight that it contains.
         "words": index.postings.run_coverage(asked.weights, table.begins, table.ends),
         # The highest combined score of its turns, relative to the best of the thread.
-        "best turn's score": highest_inside(relative(asked.relevant), table),
-        "length": np.log(table.words),
+        "best turn's score": table.highest(relative(asked.relevant)),
+        "length": table.length,
         "new topic before": table.opens,
         "new topic after": table.closes,
         "tells": table.tells,
@@ -56,7 +57,7 @@ def turn_columns(
             conversation, and runs are not candidates there.
     """
     similar, words = asked.similar, asked.words
-    inherited = relative(follow(span, index, asked) / index.long)
+    inherited = relative(follow(span, index, asked) / index.long())
     columns: dict[str, npt.NDArray[np.floating]] = {
         "cosine": similar,
         "cosine before": np.append(similar[:1], similar[:-1]),
@@ -68,8 +69,7 @@ def turn_columns(
         # The value by combined score and inheritance, relative to the best of the thread.
         "inherited": inherited,
         "inherited²": inherited**2,
-        "tells": index.speakers.tells,
-        **index.lasting_columns(),
+        **index.columns(),
     }
     if interleaved.any():
         lane = np.where(interleaved, inherited, 0.0)
@@ -88,14 +88,6 @@ def turn_columns(
 
 def relative(values: npt.NDArray[np.floating]) -> Column:
     """Returns values relative to the highest; negative ones become 0."""
-    positive: Column = np.clip(values.astype(np.float64), 0, None)
-    return positive / max(float(positive.max()), TINY)
-
-
-def highest_inside(values: Column, table: RunTable) -> Column:
-    """Returns the highest value inside each run."""
-    if not len(table.begins):
-        return values[:0]
-    pairs = np.stack([table.begins, table.ends], axis=1).ravel()
-    out: Column = np.maximum.reduceat(np.append(values, -np.inf), pairs)[::2]
-    return out
+    positive: Column = np.maximum(values, 0, dtype=np.float64)
+    positive /= max(float(positive.max()), TINY)
+    return positive

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tsim.assemble import chronological
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.index import Mark, ThreadIndex
 from tsim.engine.late.pricing import prices
@@ -23,6 +24,7 @@ from tsim.engine.late.relevance import Asked, ask, resume
 from tsim.engine.late.rows import Rows, rows_by_place
 from tsim.engine.late.scoring import Observed, Scores, observe, score, value
 from tsim.engine.numbered import Numbered
+from tsim.engine.outline import Outline, Reply
 from tsim.engine.protocol import Found, Host, Query
 from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack
 from tsim.rank.fitted import FittedSettings
@@ -40,6 +42,8 @@ CHUNK = 512
 PROBABLY = 0.5
 # When a search returns nothing by default: see `LateEngine._silent`.
 HARDLY_COVERED, MANY_WORDS, DOUBT = 0.05, 1000, 0.2
+# Replies that are less likely are not reported.
+HARDLY_A_REPLY = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,7 @@ class LateSettings:
 
     def arrange(self, hits: Sequence[Hit]) -> list[Hit]:
         """Sorts hits into the order used in a prompt: chronological."""
-        return sorted(hits, key=lambda hit: [turn.id for turn in hit.turns])
+        return chronological(hits)
 
 
 class LateEngine(Numbered):
@@ -230,6 +234,35 @@ class LateEngine(Numbered):
             if not self.index.passages[place][0]
             and (not place or self.index.confidence(place) >= threshold)
         ]
+
+    def outline(self, host: Host) -> Outline:
+        """Returns the shape of the thread; of a divided turn, that of its first passage."""
+        self._bring_up_to_date(host)
+        first = self.index.passages.starts == 0
+        sure = self.index.gaps()[first]
+        sure[:1] = 1.0
+        return Outline(
+            turns=np.array(self._turn_ids, dtype=np.int64)[first],
+            episodes=np.array(self._turn_episodes, dtype=np.int64)[first],
+            times=self.index.attributes.times[first],
+            confidences=sure,
+            interleaved=self.index.stretches.interleaved()[first],
+            cut=self.settings.boundary.cut_confidence,
+        )
+
+    def replies(self, turns: range, host: Host) -> list[Reply]:
+        """Returns which turns of a range may reply to which, where they are interleaved."""
+        self._bring_up_to_date(host)
+        low, high = self._place(turns.start), self._place(turns.stop)
+        links = self.index.stretches.replies(low, high)
+        likely: dict[tuple[int, int], float] = {}
+        for row, lag in np.argwhere(links >= HARDLY_A_REPLY).tolist():
+            pair = self._turn_ids[low + row], self._turn_ids[low + row - lag - 1]
+            # Of a divided turn, each passage has replies of its own.
+            if pair[0] != pair[1]:
+                likely[pair] = max(likely.get(pair, 0.0), float(links[row, lag]))
+        found = [Reply(turn=turn, to=to, probability=p) for (turn, to), p in likely.items()]
+        return sorted(found, key=lambda one: (one.turn, -one.probability, one.to))
 
     def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
         """Removes turns, and embeds the runs of the remaining turns anew where they changed."""

@@ -44,7 +44,7 @@ def explain(
         The spans with explanations, in the same order. The score of a span is its relevance.
     """
     tops = [span[int(worth[list(span)].argmax())] for span in spans]
-    most = max(float(worth.max()), TINY)
+    most, alone = max(float(worth.max()), TINY), float(scores.turns.sum())
     resumed = asked.resumed
     links = [_raised(resumed, worth, span) for span in spans]
     shared = _shared(resumed, index.postings, links) if resumed else {}
@@ -62,7 +62,7 @@ def explain(
             lexical=sum(share for _, share in words),
             share=float(worth[top]) / most,
             relevance=score,
-            alone=float(scores.turns.sum()),
+            alone=alone,
             terms=_terms(scores, top),
             words=words,
             resumes=ids[resumed.anchor] if resumed and again else None,
@@ -89,13 +89,14 @@ def _terms(scores: Scores, top: int) -> Weighted:
     """Returns what features added to the logit of a turn, or of the best run that contains it."""
     observed, settings = scores.observed, scores.settings
     table = observed.table
-    owners = np.flatnonzero(observed.whole & (table.begins <= top) & (top < table.ends))
+    owners = table.overlapping(top, top + 1)
+    owners = owners[observed.whole[owners]]
     run = int(owners[scores.runs[owners].argmax()]) if len(owners) else -1
     if run < 0 or scores.turns[top] > scores.runs[run]:
         names: Sequence[str] = TURN_FEATURES
         weights, columns, row = settings.turn, observed.turns, top
     else:
-        row = int(observed.whole[:run].sum())
+        row = int(np.count_nonzero(observed.whole[:run]))
         names, weights, columns = RUN_FEATURES, settings.run, observed.runs
     values = features(names, observed.asking, columns, np.array([row]))[0].tolist()
     points = [

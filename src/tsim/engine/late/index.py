@@ -7,8 +7,10 @@ are added with the turns; texts may be read later, before the next search.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ import numpy.typing as npt
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
 from tsim.engine.late.passages import Passages, Range
+from tsim.engine.late.runs import RunTable, consecutive
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
 from tsim.rank import Paths, SpanSettings, Values, paths
@@ -47,6 +50,8 @@ MOST_EXCESS = 10.0
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
 RECENT = 1024
 
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mark:
@@ -69,40 +74,19 @@ class Mark:
     dated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RunTable:
-    """All runs of a thread: the closed ones in the order they were added, then the open ones.
+def lasting(make: Callable[["ThreadIndex"], Made]) -> Callable[["ThreadIndex"], Made]:
+    """Keeps what a method returns until turns or runs are added."""
+    name = make.__name__
 
-    Attributes:
-        begins: The first place of each.
-        ends: The place after its last.
-        opens: Confidence of a new topic before it.
-        closes: Confidence of a new topic after it.
-        words: Its number of words.
-        owners: For every place of every run, the run.
-        places: The same, the place.
-        open_vectors: The vectors of the open ones: means of their turns' vectors.
-        tells: The share of its words by speakers in the first person: the mean of their logarithms.
-        excess: The logarithm of the length of the long turn that it is a part of, relative to the
-            shortest long turn; 0 if it consists of whole turns.
-    """
+    @wraps(make)
+    def kept(index: "ThreadIndex") -> Made:
+        now = len(index), len(index.runs)
+        if name not in index._kept or index._kept[name][0] != now:
+            index._kept[name] = now, make(index)
+        found: Made = index._kept[name][1]
+        return found
 
-    begins: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    opens: Values
-    closes: Values
-    words: Values
-    owners: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int64]
-    open_vectors: Vectors
-    tells: Values
-    excess: Values
-
-    def sums(self, values: npt.NDArray[np.integer | np.bool_]) -> npt.NDArray[np.int64]:
-        """Returns the sum of the values of each run's turns, from one value per turn."""
-        total = np.append(0, np.cumsum(values, dtype=np.int64))
-        out: npt.NDArray[np.int64] = total[self.ends] - total[self.begins]
-        return out
+    return kept
 
 
 class ThreadIndex:
@@ -154,16 +138,11 @@ class ThreadIndex:
         self._odds = array("f")
         self._run_settings = runs
         self._cutter = RunCutter(runs)
-        self._table: RunTable | None = None
-        self._counted = 0  # number of turns when the table was made
         self._recent: dict[int, str] = {}
-        self._unlearnt: list[tuple[Turn, list[Range]]] = []
+        self._unlearnt: list[tuple[Turn, list[Range], list[str]]] = []
         self.runs: dict[Run, int] = {}
         self.run_vectors = DenseIndex(dimension, vectors[:0])
-        self._paths: Paths | None = None
-        self._gaps: Values | None = None
-        self._long: Values | None = None
-        self._lasting: Columns | None = None
+        self._kept: dict[str, tuple[tuple[int, int], Any]] = {}  # see `lasting`
         self._settled = 0  # number of turns when boundary evidence was last updated
         self._linked = 0  # number of turns when stretches were last updated
         self.vectors = DenseIndex(dimension, vectors)
@@ -226,15 +205,16 @@ class ThreadIndex:
         self._cues.extend([0.0] * (len(ranges) - 1))
         self._last = found
         self._users.extend([found.user] * len(ranges))
-        self._lengths.extend(count(said) for said in _lines(turn, ranges))
-        self._unlearnt.append((turn, ranges))
+        lines = [*_lines(turn, ranges)]
+        self._lengths.extend(map(count, lines))
+        self._unlearnt.append((turn, ranges, lines))
 
     def learn(self) -> None:
         """Adds what searches look up about the turns that were read."""
-        for turn, ranges in self._unlearnt:
+        for turn, ranges, lines in self._unlearnt:
             texts = [turn.text] if len(ranges) == 1 else [turn.text[a:b] for a, b in ranges]
             self.speakers.append(turn.role, *texts)
-            for text, said in zip(texts, _lines(turn, ranges), strict=True):
+            for text, said in zip(texts, lines, strict=True):
                 self.postings.append(text)
                 self.attributes.append(turn)
                 for measure, sizes in self._sizes.items():
@@ -267,7 +247,7 @@ class ThreadIndex:
             self.runs.popitem()
         self._unlearnt.clear()
         self._cutter, self._recent = mark.cutter.copy(), dict(mark.recent)
-        self._last, self.dated, self._table = mark.last, mark.dated, None
+        self._last, self.dated = mark.last, mark.dated
 
     def read_all(self, turns: Iterable[Turn]) -> None:
         """Reads turns, starting with the first unread one, until every vector has its text."""
@@ -329,7 +309,6 @@ class ThreadIndex:
         fresh = [row for row, run in enumerate(runs) if run not in self.runs]
         self.runs.update({runs[row]: len(self.runs) + n for n, row in enumerate(fresh)})
         self.run_vectors.extend([vectors[row] for row in fresh])
-        self._table = None
 
     def text(self, run: Run) -> str:
         """Returns the text of a run that has just closed."""
@@ -341,14 +320,9 @@ class ThreadIndex:
         row: Vector = unit(rows.sum(axis=0, dtype=np.float32)[None])[0]
         return row
 
+    @lasting
     def run_table(self) -> RunTable:
-        """Returns all runs; cached until a turn is added."""
-        if self._table is None or self._counted != len(self):
-            self._counted = len(self)
-            self._table = self._tabulated()
-        return self._table
-
-    def _tabulated(self) -> RunTable:
+        """Returns all runs."""
         count = len(self)
         open_runs = [run for run in self._cutter.open_runs(count) if run not in self.runs]
         if count and self.passages.apart(count - 1, count)[0]:
@@ -362,60 +336,72 @@ class ThreadIndex:
         total = np.append(0, np.cumsum(self.lengths, dtype=np.int64))
         told = np.append(0.0, np.cumsum(self.speakers.tells * self.lengths, dtype=np.float64))
         sizes = ends - begins
-        owners = np.repeat(np.arange(len(every)), sizes)
-        first = np.repeat(begins - np.append(0, np.cumsum(sizes)[:-1]), sizes)
+        words = (total[ends] - total[begins]).astype(np.float64)
         means = [self.mean(run) for run in open_runs]
         return RunTable(
             begins=begins,
             ends=ends,
             opens=sure[begins],
             closes=sure[ends],
-            words=(total[ends] - total[begins]).astype(np.float64),
-            owners=owners,
-            places=first + np.arange(len(owners)),
+            words=words,
+            length=np.log(words),
+            owners=np.repeat(np.arange(len(every)), sizes),
+            places=consecutive(begins, sizes),
             open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
             tells=(told[ends] - told[begins]) / np.maximum(total[ends] - total[begins], 1),
-            excess=np.where(self.passages.divided()[begins], np.log(self.long)[begins], 0.0),
+            excess=np.where(self.passages.divided()[begins], np.log(self.long())[begins], 0.0),
         )
 
-    @property
+    @lasting
     def long(self) -> Values:
-        """By how much each turn exceeds the length from which turns are long; 1 if it does not.
+        """Returns by how much each turn exceeds the length of long turns; 1 if it does not.
 
         A passage is as long as its whole turn: most of what surrounds it is about something else.
-        Cached until a turn is added.
         """
-        if self._long is None or len(self._long) != len(self):
-            words, turns = self.lengths, self.passages.turns
-            if turns is not None:
-                firsts = np.flatnonzero(self.passages.starts == 0)
-                words = np.add.reduceat(words, firsts)[turns - 1]
-            self._long = np.clip(words / self._span.long_turn_words, 1.0, MOST_EXCESS)
-        return self._long
+        words, turns = self.lengths, self.passages.turns
+        if turns is not None:
+            firsts = np.flatnonzero(self.passages.starts == 0)
+            words = np.add.reduceat(words, firsts)[turns - 1]
+        return np.clip(words / self._span.long_turn_words, 1.0, MOST_EXCESS)
 
-    def lasting_columns(self) -> Columns:
-        """Returns what is the same for all questions; cached until a turn is added."""
-        if self._lasting is None or len(self._lasting["length"]) != len(self):
-            short = np.minimum(self.lengths, self._span.long_turn_words)
-            self._lasting = {
-                "first person": self.speakers.first_person,
-                "asks": np.frombuffer(self._asks, dtype=np.bool_).astype(np.float32),
-                "length": np.log1p(short.astype(np.float32)),
-                "excess length": np.log(self.long),
-            }
-        return self._lasting
+    @lasting
+    def short(self) -> Vector:
+        """Returns how much of its words each turn has to itself: less than 1 if it is long."""
+        words = self.lengths.astype(np.float32)
+        return np.minimum(1, self._span.long_turn_words / words)
 
+    @lasting
+    def columns(self) -> Columns:
+        """Returns the columns of turns that are the same for all questions."""
+        short = np.minimum(self.lengths, self._span.long_turn_words)
+        return {
+            "tells": self.speakers.tells,
+            "first person": self.speakers.first_person,
+            "asks": np.frombuffer(self._asks, dtype=np.bool_).astype(np.float32),
+            "length": np.log1p(short.astype(np.float32)),
+            "excess length": np.log(self.long()),
+        }
+
+    @lasting
+    def replies(self) -> Vector:
+        """Returns how often the speaker of each turn talks about themselves; 0 for long turns."""
+        out: Vector = np.exp(self.speakers.tells) * (self.long() == 1)
+        return out
+
+    @lasting
+    def joined(self) -> Values:
+        """Returns how likely each turn goes on from the one before; 0 where interleaved."""
+        return np.where(self.stretches.interleaved(), 0.0, 1 - self.gaps())
+
+    @lasting
     def paths(self) -> Paths:
-        """Returns how values decay along the thread; cached until a turn is added."""
-        if self._paths is None or len(self._paths.onward) != len(self):
-            self._paths = paths(self._span, self.gaps(), self.lengths)
-        return self._paths
+        """Returns how values decay along the thread."""
+        return paths(self._span, self.gaps(), self.lengths)
 
+    @lasting
     def gaps(self) -> Values:
-        """Returns the confidence of a new topic before each turn; cached until a turn is added."""
-        if self._gaps is None or len(self._gaps) != len(self):
-            self._gaps = self.confidences(0, len(self))
-        return self._gaps
+        """Returns the confidence of a new topic before each turn."""
+        return self.confidences(0, len(self))
 
 
 def _lines(turn: Turn, ranges: Sequence[Range]) -> Iterator[str]:

@@ -111,12 +111,15 @@ def ask(
     own = similar + lexical * words
     near, covered = index.windows.scores(similar), postings.coverage(weights, width)
     relevant = relevance(settings, own, near + lexical * covered)
-    if relevant[eligible].max() <= 0:  # no turn is relevant; shift the scores to keep their order
+    left_out = np.flatnonzero(~eligible)
+    own[left_out] = relevant[left_out] = -np.inf
+    if relevant.max() <= 0:  # no turn is relevant; shift the scores to keep their order
         relevant -= relevant[eligible].min()
-    own[~eligible] = relevant[~eligible] = -np.inf
     top = max(float(relevant.max()), TINY)
-    passed = np.append(0, np.cumsum(eligible))
-    inside = passed[width:] > passed[:-width]  # windows with an eligible turn
+    if len(left_out):  # only windows with an eligible turn
+        passed = np.append(0, np.cumsum(eligible))
+        inside = passed[width:] > passed[:-width]
+        near, covered = near[inside], covered[inside]
     return Asked(
         vector=vector,
         eligible=eligible,
@@ -128,9 +131,9 @@ def ask(
         own=own,
         relevant=relevant,
         best=top,
-        covered=float(covered[inside].max()),
+        covered=float(covered.max()),
         rarity=nats,
-        window_cosine=float(near[inside].max()),
+        window_cosine=float(near.max()),
     )
 
 
@@ -161,7 +164,7 @@ def resume(
         return asked
     anchor = int(asked.relevant.argmax())
     episode = _episode(settings, span.conversation_reach, index, anchor)
-    short = np.minimum(1, span.long_turn_words / index.lengths.astype(np.float32))
+    short = index.short()
     said = [place for place in episode if asked.eligible[place]]
     terms = [(index.postings.terms(place), float(short[place])) for place in said]
     found = clues(settings, terms, index.postings, asked.weights.keys())

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tsim.engine.late.columns import highest_inside, run_columns, turn_columns
-from tsim.engine.late.index import RunTable, ThreadIndex
+from tsim.engine.late.columns import run_columns, turn_columns
+from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
 from tsim.engine.late.renewing import Renewal, renew, renewals
+from tsim.engine.late.runs import RunTable, consecutive
 from tsim.rank import SpanSettings, Values, spread
 from tsim.rank.fitted import (
     RUN_FEATURES,
@@ -54,6 +55,7 @@ class Observed:
         eligible: Which turns may be returned; only these are candidates.
         interleaved: Which turns are in interleaved stretches.
         held: How many turns of each run are eligible.
+        words: How many words these have.
         whole: Which runs have eligible turns and lie outside interleaved stretches; only these are
             candidates.
         timely: How well the time of each turn suits the question, from 0 to 1.
@@ -67,6 +69,7 @@ class Observed:
     eligible: npt.NDArray[np.bool_]
     interleaved: npt.NDArray[np.bool_]
     held: npt.NDArray[np.int64]
+    words: Values
     whole: npt.NDArray[np.bool_]
     timely: Column
     renewed: list[Renewal]
@@ -84,7 +87,7 @@ class Scores:
         runs: P(run) of every run; 0 in interleaved stretches.
         turns: P(turn) of every turn.
         timely: For every place of every run, how likely it is for its time to hold what was asked,
-            relative to the likeliest of the run.
+            relative to the likeliest of the run; None if the question is about no time.
         question: The features of the presence of what was asked.
         presence: Probability that the thread holds what was asked.
     """
@@ -93,7 +96,7 @@ class Scores:
     observed: Observed
     runs: Column
     turns: Column
-    timely: Column
+    timely: Column | None
     question: list[float]
     presence: float
 
@@ -101,7 +104,12 @@ class Scores:
 def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     """Computes the features of a question in a thread; at least one turn must be eligible."""
     table, eligible = index.run_table(), asked.eligible
-    held = table.sums(eligible)
+    if everything := bool(eligible.all()):
+        held, words = table.ends - table.begins, table.words
+    else:
+        held = table.sums(eligible)
+        words = table.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
+    some = slice(None) if everything else eligible
     similar = asked.similar
     cosines = np.concatenate(
         [
@@ -111,17 +119,18 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     )
     interleaved = index.stretches.interleaved()
     whole = (held > 0) & ~(interleaved[table.begins] | interleaved[table.ends - 1])
+    candidates = slice(None) if whole.all() else whole
     highest = similar.copy()
     np.maximum.at(highest, table.places, cosines[table.owners])
     asking = Asking(
         length=float(np.log1p(extent(asked.weights))),
         covered=asked.covered,
         rarity=asked.rarity,
-        run_cosine=max(float(highest[eligible].max()), asked.window_cosine),
-        turn_cosine=float(similar[eligible].max()),
+        run_cosine=max(float(highest[some].max()), asked.window_cosine),
+        turn_cosine=float(similar[some].max()),
         thread_length=float(np.log1p(eligible.sum())),
         run_peak=_peak(cosines[held > 0]),
-        turn_peak=_peak(similar[eligible]),
+        turn_peak=_peak(similar[some]),
     )
     return Observed(
         asking=asking,
@@ -129,11 +138,12 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         eligible=eligible,
         interleaved=interleaved,
         held=held,
+        words=words,
         whole=whole,
         timely=asked.timely,
         renewed=renewals(index, asked),
         runs={
-            name: column[whole]
+            name: column[candidates]
             for name, column in run_columns(index, asked, table, cosines).items()
         },
         turns=turn_columns(span, index, asked, highest, interleaved),
@@ -146,12 +156,15 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     run_logits = logits(RUN_FEATURES, settings.run, asking, observed.runs)
     turn_logits = logits(TURN_FEATURES, settings.turn, asking, observed.turns)
     turn_logits = renew(turn_logits, observed.renewed)
-    turn_logits[~observed.eligible] = -np.inf
-    table, timely = observed.table, TIME_WEIGHT * observed.timely
-    run_timely = highest_inside(timely, table)
-    chances = softmax(
-        np.concatenate([run_logits + run_timely[observed.whole], turn_logits + timely])
-    )
+    turn_logits[np.flatnonzero(~observed.eligible)] = -np.inf
+    likely = np.concatenate([run_logits, turn_logits])
+    within = None
+    if observed.timely.any():
+        table, timely = observed.table, TIME_WEIGHT * observed.timely
+        run_timely = table.highest(timely)
+        likely += np.concatenate([run_timely[observed.whole], timely])
+        within = np.exp(timely[table.places] - run_timely[table.owners])
+    chances = softmax(likely)
     runs = np.zeros(len(observed.whole))
     runs[observed.whole] = chances[: len(run_logits)]
     question = presence_features(
@@ -165,7 +178,7 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         observed=observed,
         runs=runs,
         turns=chances[len(run_logits) :],
-        timely=np.exp(timely[table.places] - run_timely[table.owners]),
+        timely=within,
         question=question,
         presence=probability(settings.presence, question),
     )
@@ -173,22 +186,24 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
 
 def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn; minus infinity for those that must not be returned."""
-    observed, table, long = scores.observed, scores.observed.table, index.long
-    words = table.sums(np.where(observed.eligible, index.lengths, 0))
-    density = scores.runs / np.maximum(words + OVERHEAD * observed.held, TINY)
+    observed, table = scores.observed, scores.observed.table
+    density = scores.runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
+    each = density[table.owners]
+    if scores.timely is not None:
+        each *= scores.timely
     inside = np.zeros(len(index))
-    np.maximum.at(inside, table.places, density[table.owners] * scores.timely)
+    np.maximum.at(inside, table.places, each)
     # A long turn around a run uses the budget without adding value.
-    around = scores.settings.extension * spread(inside, index.paths()) / long
-    joined = np.where(observed.interleaved, 0.0, 1 - index.gaps())[1:]
+    around = scores.settings.extension * spread(inside, index.paths()) / index.long()
+    joined = index.joined()[1:]
     beside = np.maximum(
         np.append(0.0, scores.turns[:-1] * joined), np.append(scores.turns[1:] * joined, 0.0)
     )
     # A long turn is not shown for the sake of the turn beside it.
-    beside *= BESIDE_SHARE * np.exp(index.speakers.tells) * (long == 1)
+    beside *= BESIDE_SHARE * index.replies()
     alone = np.maximum(scores.turns, beside) / (index.lengths + OVERHEAD)
     worth: Values = np.maximum.reduce([inside, around, alone])
-    worth[~observed.eligible] = -np.inf
+    worth[np.flatnonzero(~observed.eligible)] = -np.inf
     return worth
 
 
@@ -199,17 +214,25 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
         scores: The probabilities of runs and turns.
         spans: The places of each span.
     """
-    table = scores.observed.table
+    if not spans:
+        return []
+    table, eligible = scores.observed.table, scores.observed.eligible
     owner = np.full(len(scores.turns), len(spans))
     for number, span in enumerate(spans):
         owner[list(span)] = number
-    out = np.bincount(owner, weights=scores.turns, minlength=len(spans) + 1)
-    if len(scores.runs):
-        # What a run holds is in those of its turns that may be returned.
-        timely = np.where(scores.observed.eligible[table.places], scores.timely, 0.0)
-        parts = np.bincount(table.owners, weights=timely, minlength=len(scores.runs))
-        each = (scores.runs / np.maximum(parts, TINY))[table.owners] * timely
-        out += np.bincount(owner[table.places], weights=each, minlength=len(out))
+    inside = np.flatnonzero(owner < len(spans))
+    out = np.bincount(owner[inside], weights=scores.turns[inside], minlength=len(spans) + 1)
+    runs = np.unique(np.concatenate([table.overlapping(span[0], span[-1] + 1) for span in spans]))
+    sizes = table.ends[runs] - table.begins[runs]
+    owners, places = np.repeat(np.arange(len(runs)), sizes), consecutive(table.begins[runs], sizes)
+    # What a run holds is in those of its turns that may be returned.
+    parts = eligible[places].astype(np.float64)
+    if scores.timely is not None:
+        firsts = np.cumsum(table.ends - table.begins) - (table.ends - table.begins)
+        parts *= scores.timely[consecutive(firsts[runs], sizes)]
+    total = np.bincount(owners, weights=parts, minlength=len(runs))
+    each = (scores.runs[runs] / np.maximum(total, TINY))[owners] * parts
+    out += np.bincount(owner[places], weights=each, minlength=len(out))
     return [min(float(mass), 1.0) for mass in out[: len(spans)]]
 
 

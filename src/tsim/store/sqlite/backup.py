@@ -9,9 +9,6 @@ from tsim import unfinished
 from tsim.errors import InputError, StoreFullError
 from tsim.store.sqlite.reader import SCRUB
 
-# What SQLite keeps beside a file. It would be applied to a new file of the same name.
-LOGS = ("-wal", "-journal")
-
 
 def place_copy(source: Path, path: Path, copy: Callable[[Path], None], *, overwrite: bool) -> None:
     """Writes a copy of a memory file to a temporary name and renames it into place.
@@ -40,23 +37,9 @@ def place_copy(source: Path, path: Path, copy: Callable[[Path], None], *, overwr
 
 
 def _require_free(source: Path, path: Path, *, overwrite: bool) -> None:
-    if path.is_dir():
-        raise InputError(f"{path} is a directory; name the file to write")
-    if unfinished.is_special(path):
-        raise InputError(f"{path} is a device or a pipe; a backup is a file; name another path")
-    if path.exists() and path.samefile(source):
+    if path.is_file() and path.samefile(source):
         raise InputError(f"{path} is the memory itself; name another file")
-    if path.exists() and not overwrite:
-        raise InputError(
-            f"{path} exists; name another file, or pass overwrite=True (--overwrite) to replace it"
-        )
-    for suffix in LOGS:
-        log = path.with_name(path.name + suffix)
-        if log.exists():
-            raise InputError(
-                f"{log} belongs to a database that is in use or was not closed; name another file, "
-                f"or close the memory in {path} first"
-            )
+    unfinished.require_free(path, overwrite=overwrite)
 
 
 def _finish(part: Path) -> None:

@@ -1,4 +1,4 @@
-"""A memory file as a SQLite database: opening, transactions, maintenance."""
+"""A file as a SQLite database: opening, transactions, maintenance."""
 
 import sqlite3
 import threading
@@ -9,10 +9,9 @@ from pathlib import Path
 
 from tsim import private, unfinished
 from tsim.errors import StoreError
-from tsim.store.sqlite.failures import explain
+from tsim.store.sqlite.kind import MEMORY, Kind
 from tsim.store.sqlite.leftovers import Leftovers
-from tsim.store.sqlite.migrate import known, migrate
-from tsim.store.sqlite.recognise import require_ours
+from tsim.store.sqlite.together import Together
 
 # Pages in the write-ahead log before a checkpoint: fewer, larger checkpoints than the default.
 CHECKPOINT_PAGES = 8000
@@ -29,19 +28,20 @@ class DatabaseFile:
 
     read_only = False
 
-    def __init__(self, path: Path, *, busy_seconds: float) -> None:
+    def __init__(self, path: Path, *, busy_seconds: float, kind: Kind = MEMORY) -> None:
         """Opens the file, creating or migrating it if needed. Its directory must exist.
 
         Args:
             path: The file.
             busy_seconds: How long to wait for other processes.
+            kind: What kind of file it is.
 
         Raises:
-            StoreError: The file is not a memory file, or cannot be used.
+            StoreError: The file is of another kind, or cannot be used.
         """
         self.path = path
+        self._kind = kind
         self._busy_seconds = busy_seconds
-        self._writer_lock = threading.RLock()
         self._idle_lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
@@ -49,12 +49,13 @@ class DatabaseFile:
             raise StoreError("expected a file, found ':memory:'; use a temporary file instead")
         if not path.parent.is_dir():
             raise StoreError(f"{path.parent} is not a directory; create it first")
-        require_ours(path)
+        kind.require(path)
         unfinished.sweep(path.parent)
         with suppress(OSError):  # SQLite gives the log the mode of the file, and explains failures
             private.create(path)
         with self._explained():
             self._writer = self._connect()
+        self._together = Together(self._writer, self._require_open)
         try:
             with self._explained():
                 self._prepare()
@@ -78,18 +79,16 @@ class DatabaseFile:
             self._take_back(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """Yields the connection for writing, in a transaction that commits or rolls back."""
-        with self._writer_lock, self._explained():
-            self._require_open()
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
+    def writing(self, *, sharing: bool = False) -> Iterator[sqlite3.Connection]:
+        """Yields the connection for writing, in a transaction that commits or rolls back.
+
+        Args:
+            sharing: Whether the transaction is so short that other threads may wait for it, and it
+                for theirs, so that all of them reach the disk at once.
+        """
+        one = self._together.sharing() if sharing else self._together.transaction()
+        with self._explained(), one as connection:
+            yield connection
 
     def check(self) -> list[str]:
         """Checks the file for damage; returns the problems found."""
@@ -108,9 +107,9 @@ class DatabaseFile:
                 return
             with self.writing() as connection:
                 found.erase(connection)
-        with self._writer_lock, self._explained():
+        with self._explained(), self._together.alone() as writer:
             self._require_open()
-            self._writer.execute("VACUUM")
+            writer.execute("VACUUM")
 
     def empty_log(self, *, seconds: float = ERASE_SECONDS) -> bool:
         """Empties the log; returns False if readers still use it after some seconds.
@@ -125,15 +124,15 @@ class DatabaseFile:
         return True
 
     def _emptied(self) -> bool:
-        with self._writer_lock, self._explained():
+        with self._explained(), self._together.alone() as writer:
             self._require_open()
-            self._writer.execute("PRAGMA busy_timeout = 0")
+            writer.execute("PRAGMA busy_timeout = 0")
             try:
                 # Most of the work is done by PASSIVE, during which others can write.
-                self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-                busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                busy = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             finally:
-                self._writer.execute(f"PRAGMA busy_timeout = {round(1000 * self._busy_seconds)}")
+                writer.execute(f"PRAGMA busy_timeout = {round(1000 * self._busy_seconds)}")
         return not busy
 
     def copy(self, part: Path) -> None:
@@ -148,8 +147,8 @@ class DatabaseFile:
             self._closed = True
             while self._idle:
                 self._idle.pop().close()
-        with self._writer_lock:
-            self._writer.close()
+        with self._together.alone() as writer:
+            writer.close()
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(
@@ -163,7 +162,7 @@ class DatabaseFile:
         execute("PRAGMA synchronous = FULL")
         execute("PRAGMA secure_delete = ON")
         execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        migrate(self._writer, known())
+        self._kind.migrate(self._writer)
 
     def _lend(self) -> sqlite3.Connection:
         self._require_open()
@@ -216,4 +215,4 @@ class DatabaseFile:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explain(self.path, error) from error
+            raise self._kind.explain(self.path, error) from error

@@ -69,7 +69,7 @@ def migrate(connection: sqlite3.Connection, steps: list[Migration]) -> None:
         _refuse_strangers(applied, steps)
         for step in steps:
             if step.number not in applied:
-                for statement in _statements(step.sql):
+                for statement in statements(step.sql):
                     connection.execute(statement)
                 if step.after:
                     step.after(connection)
@@ -122,7 +122,7 @@ def _refuse_strangers(applied: dict[int, str], steps: list[Migration]) -> None:
             )
 
 
-def _statements(sql: str) -> list[str]:
+def statements(sql: str) -> list[str]:
     """Splits a file into statements; `executescript` would commit the transaction."""
     statements, rest = [], ""
     for line in sql.splitlines(keepends=True):

@@ -161,6 +161,15 @@ class SqliteReader:
         ((count,),) = self._rows(query, (self.number(thread),))
         return int(count)
 
+    def last_turns(self, thread: str, limit: int) -> list[Turn]:
+        """Reads the last turns of a thread, in order."""
+        query = (
+            f"SELECT {TURN} FROM turn "  # noqa: S608
+            "WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?"
+        )
+        rows = self._rows(query, (*span_of(self.number(thread), 0), limit))
+        return [self._turn(*turn) for turn in reversed(rows)]
+
     def all_turns(
         self, thread: str, first: int = 0, limit: int | None = None
     ) -> Iterator[tuple[int, Turn]]:

@@ -62,7 +62,7 @@ class ReadOnlyFile:
             connection.execute("BEGIN")
             yield connection
 
-    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
+    def writing(self, *, sharing: bool = False) -> AbstractContextManager[sqlite3.Connection]:
         """Raises an error, since nothing is written."""
         raise StoreReadOnlyError(
             f"{self.path} was opened read-only, so nothing can be added, forgotten, imported or "

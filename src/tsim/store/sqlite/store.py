@@ -20,6 +20,8 @@ from tsim.store.sqlite.readonly import ReadOnlyFile
 from tsim.store.sqlite.writing import delete, note_scrub, tick, write
 
 BUSY_SECONDS = 30.0
+# Turns that are written in a transaction with those of other threads; more take longer.
+FEW = 4
 # Seconds between two attempts to erase what could not be erased when it was removed.
 RETRY_SECONDS = 1.0
 
@@ -93,7 +95,7 @@ class SqliteStore(CurrentReads):
         ticket: int | None = None,
     ) -> tuple[int, int] | None:
         """Writes changes durably and atomically, if the thread still has the expected version."""
-        with self._file.writing() as connection:
+        with self._file.writing(sharing=len(changes.turns) <= FEW) as connection:
             now = SqliteReader(connection, self.location)
             require(self.location, now.settings(), settings)
             if now.version(thread)[0] != expected:

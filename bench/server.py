@@ -1,0 +1,426 @@
+"""What a server gives to 1, 8 and 64 clients, beside the library and Chroma's server.
+
+    python bench/server.py [--small] [--chroma PATH] [--seconds 5] [--keep DIRECTORY]
+
+Vectors are drawn, not computed, so that what is timed is everything but the embedding. The clients
+are a process of their own with bare sockets (`clients.py`), the same for both servers. Chroma is
+sent the vectors that ours draws; its command is found on the path, or given with --chroma. All of
+it runs on this machine and listens to nobody else. The figures to judge by are made while nothing
+else runs: the load is printed.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+from clients import NUMBER, WARMING, Plan, Request, Times, send
+from memory import Drawn, question
+from memory import thread as drawn_turns
+
+from tsim import Memory
+from tsim.server.access import Scope
+from tsim.server.access.gate import Access
+from tsim.server.names import FILE
+from tsim.server.settings import DEFAULT_NAMESPACE, Limits, Settings
+from tsim.toolkit import Vectors
+
+DIMENSION = 384
+CROWDS = (1, 8, 64)
+KINDS = ("add", "search", "mixed")
+SEARCHED, LONG = "searched", "long"
+# Requests that clients repeat.
+VARIETY = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How much there is."""
+
+    threads: int = 1_000
+    turns: int = 8
+    searched: int = 6_000
+    long: int = 100_000
+    touched: int = 10_000
+
+
+SMALL = Sizes(threads=100, searched=2_000, long=5_000, touched=500)
+
+
+class Costly(Drawn):
+    """Vectors that cost some time a pass, during which others can work."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(DIMENSION)
+        self.passes = 0
+        self._cost = seconds
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Draws vectors after some time."""
+        self.passes += 1
+        if self._cost:
+            time.sleep(self._cost)
+        return super().embed(texts)
+
+
+def memory_file(directory: Path) -> Path:
+    return directory / f"{DEFAULT_NAMESPACE}{FILE}"
+
+
+def fill(directory: Path, sizes: Sizes) -> None:
+    """Makes the memory that is served."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with Memory.open(memory_file(directory), model=Drawn(DIMENSION)) as memory:
+        for name, count in ((SEARCHED, sizes.searched), (LONG, sizes.long)):
+            missing = drawn_turns(count)[len(memory.thread(name)) :]
+            memory.thread(name).add_many(missing)
+        there = {*memory.threads()}
+        for n in range(sizes.threads):
+            if f"t{n}" not in there:
+                memory.thread(f"t{n}").add_many(drawn_turns(sizes.turns))
+
+
+# --- ours ---
+
+
+def launch(directory: Path, *, keyed: bool, cost: float, workers: int) -> None:
+    """Serves a directory in this process; prints the port first, and what was embedded last."""
+    from tsim.server.app import create_app
+    from tsim.server.running import listen, make_server, serve
+
+    limits = Limits(workers=workers, rate=1e9, burst=10**9)
+    settings = Settings(place=directory, port=0, keys=keyed, limits=limits)
+    embedder = Costly(cost)
+    app = create_app(settings, embedder=embedder)
+    listening = listen(settings)
+    port = listening.getsockname()[1]
+    ready = partial(print, json.dumps({"port": port}), flush=True)
+    serve(make_server(app, settings, ready), listening)
+    print(json.dumps({"texts": embedder.texts, "passes": embedder.passes}))
+
+
+class Served:
+    """A server that runs."""
+
+    def __init__(self, process: subprocess.Popen[str], headers: dict[str, str]) -> None:
+        """Waits until it answers."""
+        assert process.stdout is not None
+        self._process = process
+        self._lines = process.stdout
+        self._headers = headers
+        self.port = int(json.loads(self._lines.readline())["port"])
+        self.embedded: dict[str, int] = {}
+
+    def send(self, requests: Sequence[Request], clients: int, seconds: float) -> Times:
+        """Lets clients send requests."""
+        plan = Plan(
+            port=self.port,
+            clients=clients,
+            seconds=seconds,
+            requests=requests,
+            headers=self._headers,
+        )
+        before = self.cpu()
+        times = send(plan)
+        return replace(times, cpu=1000 * (self.cpu() - before) / max(1, times.sent))
+
+    def cpu(self) -> float:
+        """Returns the seconds of CPU that it has used."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def resident(self) -> int:
+        """Returns the MB that it has in RAM."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) >> 10
+
+    def stop(self) -> None:
+        """Ends it, and learns what it embedded."""
+        self._process.send_signal(signal.SIGTERM)
+        self.embedded = json.loads(self._lines.readline())
+        self._process.wait()
+
+
+@contextmanager
+def serving(
+    directory: Path, *, keyed: bool = False, cost: float = 0, workers: int
+) -> Iterator[Served]:
+    headers = {}
+    if keyed:
+        with Access(Settings(place=directory).access) as access:
+            _, token = access.create(namespace=None, scopes=[*Scope])
+        headers["Authorization"] = f"Bearer {token}"
+    command = [sys.executable, __file__, "--launch", str(directory), "--cost", str(cost)]
+    command += ["--workers", str(workers), *(["--keyed"] if keyed else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            served = Served(process, headers)
+            yield served
+            served.stop()
+        finally:
+            process.kill()
+
+
+def requests_of(kind: str, sizes: Sizes, *, searched: str = SEARCHED) -> list[Request]:
+    """Returns what clients send, in an order that is the same every time."""
+    rng = random.Random(kind)
+    turns = drawn_turns(VARIETY)
+
+    def one(n: int) -> Request:
+        if kind == "add" or (kind == "mixed" and rng.random() < 0.5):
+            path = f"/v1/threads/t{rng.randrange(sizes.threads)}/turns"
+            body: Any = {"turns": [{"role": turns[n].role, "text": turns[n].text}]}
+            return Request(kind="add", path=path, body=json.dumps(body))
+        path = f"/v1/threads/{searched}/search"
+        return Request(kind="search", path=path, body=json.dumps({"query": question(n % 300)}))
+
+    return [one(n) for n in range(VARIETY)]
+
+
+# --- the library ---
+
+
+def library(directory: Path, kind: str, workers: int, seconds: float, sizes: Sizes) -> Times:
+    """Does in this process, by threads of Python, what clients let a server do."""
+    requests = requests_of(kind, sizes)
+    times: list[float] = []
+    with Memory.open(memory_file(directory), model=Drawn(DIMENSION)) as memory:
+        now = time.perf_counter()
+        counted, until = now + WARMING * seconds, now + (1 + WARMING) * seconds
+
+        def work(first: int) -> None:
+            for n in range(first, first + 10**9):
+                request = requests[n % len(requests)]
+                thread = memory.thread(request.path.split("/")[3])
+                body = json.loads(request.body)
+                begun = time.perf_counter()
+                if request.kind == "add":
+                    thread.add_many(body["turns"])
+                else:
+                    thread.search(body["query"])
+                ended = time.perf_counter()
+                if ended >= until:
+                    return
+                if begun >= counted:
+                    times.append(1000 * (ended - begun))
+
+        crowd = [threading.Thread(target=work, args=(997 * n,)) for n in range(workers)]
+        for one in crowd:
+            one.start()
+        for one in crowd:
+            one.join()
+    return Times(milliseconds=times, seconds=seconds)
+
+
+def apart(directory: Path, kind: str, workers: int, options: argparse.Namespace) -> Times:
+    """Runs `library` in a process of its own."""
+    command = [sys.executable, __file__, "--library", kind, "--keep", str(directory)]
+    command += ["--workers", str(workers), "--seconds", str(options.seconds)]
+    ran = subprocess.run(
+        [*command, *(["--small"] if options.small else [])],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return Times(**json.loads(ran.stdout))
+
+
+# --- Chroma ---
+
+COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
+
+
+@contextmanager
+def chroma(command: str, sizes: Sizes) -> Iterator[Callable[[str, int, float], Times]]:
+    """Starts Chroma's server with the same vectors; yields what sends requests to it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as place:
+        run = [command, "run", "--path", place, "--host", "127.0.0.1", "--port", str(port)]
+        quiet = {"ANONYMIZED_TELEMETRY": "False", **os.environ}
+        with subprocess.Popen(run, stdout=subprocess.DEVNULL, env=quiet, cwd=place) as process:
+            try:
+                with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
+                    _await(client)
+                    ids = {
+                        "search": _collection(client, SEARCHED, sizes.searched),
+                        "add": _collection(client, "threads", sizes.threads * sizes.turns),
+                    }
+                yield partial(_ask_chroma, port, ids, sizes)
+            finally:
+                process.terminate()
+
+
+def _await(client: httpx.Client) -> None:
+    for _ in range(200):
+        try:
+            client.get("/api/v2/heartbeat")
+        except httpx.TransportError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit("Chroma's server does not answer")
+
+
+def _collection(client: httpx.Client, name: str, count: int) -> str:
+    config = {"hnsw": {"space": "cosine"}}
+    made = client.post(COLLECTIONS, json={"name": name, "configuration": config})
+    identity: str = made.raise_for_status().json()["id"]
+    turns = drawn_turns(count)
+    for first in range(0, count, 500):
+        texts = [turn.text for turn in turns[first : first + 500]]
+        body = {
+            "ids": [f"{name}{first + n}" for n in range(len(texts))],
+            "embeddings": Drawn(DIMENSION).embed(texts).tolist(),
+            "documents": texts,
+            "metadatas": [{"thread": f"t{(first + n) % 1000}"} for n in range(len(texts))],
+        }
+        client.post(f"{COLLECTIONS}/{identity}/add", json=body).raise_for_status()
+    return identity
+
+
+def _ask_chroma(
+    port: int, ids: dict[str, str], sizes: Sizes, kind: str, clients: int, seconds: float
+) -> Times:
+    embedder = Drawn(DIMENSION)
+
+    def translated(request: Request) -> Request:
+        body = json.loads(request.body)
+        text = body["turns"][0]["text"] if request.kind == "add" else body["query"]
+        vector = [round(float(x), 7) for x in embedder.embed_query(text)]
+        if request.kind == "add":
+            name = f"{kind}-{clients}-{NUMBER}"
+            meta = {"thread": request.path.split("/")[3]}
+            new = {"ids": [name], "embeddings": [vector], "documents": [text], "metadatas": [meta]}
+            return Request(kind="add", path=f"{COLLECTIONS}/{ids['add']}/add", body=json.dumps(new))
+        asked = {"query_embeddings": [vector], "n_results": 10}
+        asked["include"] = ["documents", "metadatas", "distances"]
+        path = f"{COLLECTIONS}/{ids['search']}/query"
+        return Request(kind="search", path=path, body=json.dumps(asked))
+
+    requests = [translated(one) for one in requests_of(kind, sizes)]
+    return send(Plan(port=port, clients=clients, seconds=seconds, requests=requests))
+
+
+# --- the report ---
+
+
+def told(what: str, clients: int, kind: str, times: Times, beside: Times | None = None) -> None:
+    ratio = f"{times.rate / beside.rate:>8.2f}" if beside and beside.rate else f"{'':8}"
+    print(f"{what:22}{clients:>4}  {kind:8}{ratio}{times}", flush=True)
+
+
+def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
+    columns = "".join(f"{name:>9}" for name in ("per s", "p50", "p95", "p99", "CPU"))
+    print(f"{'':22}{'by':>4}  {'':8}{'× ours':>8}{columns}  (ms)")
+    found: dict[tuple[str, int], Times] = {}
+    with serving(directory, workers=options.workers) as served:
+        for name in (SEARCHED, LONG):  # they are loaded when they are first used
+            served.send(requests_of("search", sizes, searched=name), 1, 0)
+        for kind in KINDS:
+            for clients in CROWDS:
+                times = served.send(requests_of(kind, sizes), clients, options.seconds)
+                found[kind, clients] = times
+                told("server", clients, kind, times)
+        long = served.send(requests_of("search", sizes, searched=LONG), 8, options.seconds)
+        told(f"server, {sizes.long} turns", 8, "search", long)
+    with serving(directory, keyed=True, workers=options.workers) as served:
+        for kind in KINDS:
+            times = served.send(requests_of(kind, sizes), 8, options.seconds)
+            told("server, with a key", 8, kind, times, found[kind, 8])
+    for kind in KINDS:
+        for workers in (1, 8):
+            told(
+                "library in process",
+                workers,
+                kind,
+                apart(directory, kind, workers, options),
+                found[kind, workers],
+            )
+    if not options.chroma:
+        print("Chroma's server: skipped, its command is not here (pip install chromadb, --chroma)")
+        return
+    with chroma(options.chroma, sizes) as ask:
+        for kind in KINDS:
+            for clients in CROWDS:
+                times = ask(kind, clients, options.seconds)
+                told("Chroma's server", clients, kind, times, found[kind, clients])
+
+
+def touching(directory: Path, sizes: Sizes, workers: int) -> None:
+    """How much RAM a server has when many threads were used."""
+    turns = [{"role": one.role, "text": one.text} for one in drawn_turns(20)]
+    with serving(directory, workers=workers) as served, httpx.Client(timeout=60) as client:
+        before, steps = served.resident(), []
+        for n in range(1, sizes.touched + 1):
+            address = f"http://127.0.0.1:{served.port}/v1/threads/touched{n}"
+            client.post(f"{address}/turns", json={"turns": turns}).raise_for_status()
+            if n % (sizes.touched // 5) == 0:
+                steps.append(f"{n}: {served.resident()}")
+    print(f"RSS in MB, {before} at first, after threads of {len(turns)} turns: {', '.join(steps)}")
+
+
+def batching(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
+    """How many texts share a pass, if a pass takes 5 ms."""
+    for clients in CROWDS:
+        with serving(directory, cost=0.005, workers=options.workers) as served:
+            times = served.send(requests_of("mixed", sizes), clients, options.seconds)
+        texts, passes = served.embedded["texts"], served.embedded["passes"]
+        told("server, 5 ms a pass", clients, "mixed", times)
+        print(f"    {texts} texts in {passes} passes, {texts / passes:.1f} each")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", action="store_true", help="fewer and shorter threads")
+    parser.add_argument("--seconds", type=float, default=5, help="seconds of each figure")
+    parser.add_argument("--keep", type=Path, help="a directory for the memory, used again")
+    parser.add_argument("--chroma", default=shutil.which("chroma"), help="Chroma's command")
+    parser.add_argument("--workers", type=int, default=Limits().workers, help="of our server")
+    parser.add_argument("--only", choices=("rates", "touching", "batching"))
+    parser.add_argument("--launch", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--keyed", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--cost", type=float, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--library", choices=KINDS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    sizes = SMALL if options.small else Sizes()
+    if options.launch:
+        launch(options.launch, keyed=options.keyed, cost=options.cost, workers=options.workers)
+        return
+    if options.library:
+        times = library(options.keep, options.library, options.workers, options.seconds, sizes)
+        print(json.dumps(asdict(times)))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        directory = options.keep or Path(name)
+        begun = time.perf_counter()
+        fill(directory, sizes)
+        print(f"{sizes}, filled in {time.perf_counter() - begun:.0f} s")
+        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.workers} workers")
+        if options.only in (None, "rates"):
+            rates(directory, sizes, options)
+        if options.only in (None, "batching"):
+            batching(directory, sizes, options)
+        if options.only in (None, "touching"):
+            touching(directory, sizes, options.workers)
+        print(f"load {os.getloadavg()[0]:.1f} at the end")
+
+
+if __name__ == "__main__":
+    main()

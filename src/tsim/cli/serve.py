@@ -1,0 +1,80 @@
+"""`tsim serve`: memories over HTTP."""
+
+from typing import Annotated
+
+import typer
+
+from tsim.cli.extras import require_server
+from tsim.cli.options import PLACE, Model, Place, PresetName
+from tsim.cli.shell import AsJson, print_json, tell
+from tsim.errors import InputError
+from tsim.server.settings import Settings, is_loopback
+
+
+def serve(
+    at: Place = PLACE,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8765,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name by which clients address the server; may be repeated."),
+    ] = None,
+    keys: Annotated[
+        bool, typer.Option("--keys", help="Refuse to start without keys, also on loopback.")
+    ] = False,
+    model: Model = None,
+    preset: PresetName = None,
+    tokens: Annotated[
+        str, typer.Option(help="What counts the tokens of budgets, as for tsim context.")
+    ] = "estimate",
+    as_json: AsJson = False,
+) -> None:
+    """Serve memories over HTTP: REST, MCP and the inspector.
+
+    Without keys, only this machine is served. As soon as there is a key (tsim keys create), every
+    request needs one.
+
+    Example: tsim serve
+
+    Example: tsim serve --at /srv/memories --host 0.0.0.0 --allow-host memory.example.org
+    """
+    require_server()
+    from tsim.server import running
+    from tsim.server.access.gate import Access
+    from tsim.server.app import create_app
+
+    there = Settings(place=at)
+    with_keys = keys
+    if there.access.is_file():
+        with Access(there.access) as access:
+            with_keys = with_keys or bool(access.keys())
+            valid = access.usable()
+    else:
+        valid = False
+    if (with_keys or not is_loopback(host)) and not valid:
+        raise InputError(
+            f"there is no valid key in {there.access}; make one with: tsim keys create --at {at}"
+        )
+    settings = Settings(
+        place=at,
+        host=host,
+        port=port,
+        hosts=tuple(allow_host or ()),
+        model=model,
+        preset=preset,
+        tokens=tokens,
+        keys=with_keys,
+    )
+    app = create_app(settings)
+    listening = running.listen(settings)
+    name = f"[{host}]" if ":" in host else host
+    url = f"http://{name}:{listening.getsockname()[1]}"
+
+    def started() -> None:
+        if as_json:
+            print_json({"url": url, "place": str(at), "keys": with_keys})
+            return
+        tell(f"serving {at} on {url} ({'keys needed' if with_keys else 'no keys, this machine'})")
+        tell(f"inspector {url}/inspector · API {url}/docs · MCP {url}/mcp · Ctrl-C stops")
+
+    running.serve(running.make_server(app, settings, started), listening)

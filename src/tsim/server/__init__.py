@@ -1,0 +1,1 @@
+"""`tsim serve`: memories over HTTP. Needs the extra `server`."""

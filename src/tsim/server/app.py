@@ -1,0 +1,112 @@
+"""The application: REST, MCP, the inspector, health and metrics behind one guard."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+
+from fastapi import APIRouter, FastAPI, Request, Response
+
+from tsim import __version__, private
+from tsim.embed import Embedder, open_embedder
+from tsim.server import inspector, problems, rest
+from tsim.server.access import Scope
+from tsim.server.access.gate import Access
+from tsim.server.batching import BatchingEmbedder
+from tsim.server.guard import Guard
+from tsim.server.mcp.http import McpEndpoint
+from tsim.server.metrics import Measured, Metrics
+from tsim.server.namespaces import Namespaces
+from tsim.server.reference import add_reference
+from tsim.server.service import Service
+from tsim.server.settings import Settings
+
+DESCRIPTION = """Episodic memory for endless conversations.
+
+Send a key as `Authorization: Bearer tsim_…`. Every route is also under
+`/v1/namespaces/{namespace}`, for keys that are not bound to one. Errors are
+`application/problem+json`; their `kind` never changes.
+"""
+
+
+def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastAPI:
+    """Makes the application of a server.
+
+    Args:
+        settings: Where the memories are and who may use them.
+        embedder: Computes the vectors; by default the model of the settings.
+
+    Raises:
+        StoreError: The file of keys cannot be used.
+        ModelError: The model cannot be used.
+    """
+    private.make_directory(settings.directory)
+    batching = BatchingEmbedder(embedder or open_embedder(settings.model))
+    namespaces = Namespaces(settings, batching)
+    access = Access(settings.access)
+    service = Service(settings, namespaces, access)
+    endpoint = McpEndpoint(service)
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.enter_context(closing(access))
+            stack.enter_context(closing(namespaces))
+            # Loaded before anybody asks: a model that cannot be used should not be served.
+            await service.work(lambda: batching.embed_query("ready"))
+            await stack.enter_async_context(endpoint.run())
+            app.state.ready = True
+            yield
+            app.state.ready = False
+
+    app = FastAPI(
+        title="tsim",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's pages load their scripts from elsewhere
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.service = service
+    app.state.ready = False
+    problems.register(app)
+    app.include_router(_health(metrics))
+    app.include_router(rest.router(), prefix="/v1")
+    app.include_router(rest.router(), prefix="/v1/namespaces/{namespace}", include_in_schema=False)
+    add_reference(app, keys=settings.keys)
+    app.include_router(inspector.router(service))
+    app.router.routes.extend(endpoint.routes)
+    for name, about, value in (
+        ("passes_passages", "Passes of the embedder for turns.", lambda: batching.passages.passes),
+        ("passes_queries", "Passes of the embedder for queries.", lambda: batching.queries.passes),
+        ("memories_open", "Memory files that are open.", lambda: namespaces.count),
+        ("turns_in_ram", "Turns of threads in RAM.", lambda: namespaces.resident.turns),
+    ):
+        metrics.watch(name, about, value)
+    app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(Guard, settings=settings)
+    return app
+
+
+def _health(metrics: Metrics) -> APIRouter:
+    routes = APIRouter(tags=["health"])
+
+    @routes.get("/health/live")
+    async def live() -> dict[str, str]:
+        """Whether the server answers at all."""
+        return {"status": "live"}
+
+    @routes.get("/health/ready")
+    async def ready(request: Request) -> Response:
+        """Whether the model is loaded and memories can be used."""
+        if request.app.state.ready:
+            return Response('{"status":"ready"}', media_type="application/json")
+        return problems.problem(503, "not_ready", "the server is starting or stopping")
+
+    @routes.get("/metrics", include_in_schema=False)
+    async def figures(request: Request) -> Response:
+        service: Service = request.app.state.service
+        await service.work(lambda: service.caller(request, Scope.ADMIN))
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return routes

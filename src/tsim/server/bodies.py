@@ -1,0 +1,196 @@
+"""What requests and answers of the REST API consist of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tsim.types import Episode, Hit, Receipt, Turn
+
+Value: TypeAlias = str | int | float | bool | None
+Meta: TypeAlias = dict[str, Value]
+# Seconds since the epoch, or an ISO 8601 text.
+Moment: TypeAlias = float | str
+
+
+class Body(BaseModel):
+    """A request: a field that is not known is more likely misspelt than superfluous."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TurnsBody(Body):
+    """Turns to add; messages of chat APIs can be given as they are."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "turns": [
+                        {
+                            "role": "user",
+                            "text": "New projects run on one consumer GPU.",
+                            "at": "2026-05-01T09:30:00Z",
+                            "id": "msg-1041",
+                            "meta": {"channel": "ops"},
+                        },
+                        {"role": "assistant", "content": "Noted."},
+                    ]
+                }
+            ]
+        }
+    )
+
+    turns: Annotated[
+        list[dict[str, Any]],
+        Field(
+            min_length=1,
+            description="Each has `role` and `text` (or `content`), and maybe `at` (seconds or "
+            "ISO 8601), `id` and `meta`. A turn whose id is there already is not added again.",
+        ),
+    ]
+
+
+class Narrowing(Body):
+    """Which turns a request is about."""
+
+    since: Annotated[Moment | None, Field(description="From this time on.")] = None
+    until: Annotated[Moment | None, Field(description="Before this time.")] = None
+    roles: Annotated[list[str] | None, Field(description="Of these speakers.")] = None
+    meta: Annotated[Meta | None, Field(description="With these names and values.")] = None
+
+
+class ContextBody(Narrowing):
+    """A question."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "Which GPU may it use?", "budget": 600}]}
+    )
+
+    query: Annotated[str, Field(description="A question or request in plain language.")]
+    budget: Annotated[int | None, Field(gt=0, description="Most tokens of what is returned.")] = (
+        None
+    )
+    min_relevance: Annotated[float | None, Field(ge=0, le=1)] = None
+    now: Annotated[Moment | None, Field(description="When it is asked.")] = None
+
+
+class SearchBody(ContextBody):
+    """A question, and how many spans may be returned."""
+
+    k: Annotated[int | None, Field(gt=0, description="Most spans.")] = None
+
+
+class SearchAcrossBody(SearchBody):
+    """A question to several threads."""
+
+    threads: Annotated[list[str], Field(min_length=1)]
+
+
+class ContextAcrossBody(ContextBody):
+    """A question to several threads."""
+
+    threads: Annotated[list[str], Field(min_length=1)]
+
+
+class ForgetBody(Narrowing):
+    """Turns to forget: by their ids, by episode, or those that pass all filters."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"turns": [17, 18]}]})
+
+    turns: list[int] | None = None
+    episode: int | None = None
+
+
+class PreviewBody(ForgetBody):
+    """The same, or what a search finds."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "my address"}]})
+
+    query: str | None = None
+    min_relevance: Annotated[float | None, Field(ge=0, le=1)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """A memory: what it was made with."""
+
+    namespace: str
+    model: str
+    preset: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadSize:
+    """A thread and its number of turns."""
+
+    name: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threads:
+    """A page of threads; `next` is given as `after` to get the following one."""
+
+    threads: list[ThreadSize]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What was added, in order, and what was left out because it is not text."""
+
+    receipts: list[Receipt]
+    skipped: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """A page of turns; `next` is given as `after` to get the following one."""
+
+    turns: list[Turn]
+    next: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """What was found, best first."""
+
+    hits: list[Hit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What was found, as text for a prompt."""
+
+    context: str
+    tokens: int
+    hits: list[Hit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episodes:
+    """A page of episodes; `next` is given as `after` to get the following one."""
+
+    episodes: list[Episode]
+    next: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """The number of turns that were imported."""
+
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """An error: `kind` never changes once released, `detail` says what to do."""
+
+    type: str
+    title: str
+    status: int
+    kind: str
+    detail: str

@@ -1,0 +1,195 @@
+"""What is checked of every request before anything else: its host, origin, rate and size."""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tsim.errors import AccessError, InputError, TooLargeError, TooManyError, TsimError
+from tsim.server import problems
+from tsim.server.rates import Rates
+from tsim.server.settings import LOOPBACK, Settings
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+# Requests without which nobody could tell whether the server lives.
+UNLIMITED = "/health/"
+UPLOAD = "/import"
+# Bytes per second of a body that takes longer than it may take to begin.
+LEAST_RATE = 4096
+# Addresses that stand for all of a machine's.
+EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared with, not listened on
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class Guard:
+    """Refuses what no part of the server should have to deal with."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        """Wraps an application.
+
+        Args:
+            app: The application.
+            settings: The server's bounds, and by which names it may be addressed.
+        """
+        self._app = app
+        self._limits = settings.limits
+        self._rates = Rates(settings.limits.rate, settings.limits.burst)
+        self._hosts = allowed_hosts(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, or answers it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        reply = _with_headers(send)
+        try:
+            most = self._admit(scope)
+        except TsimError as error:
+            await problems.answer(error)(scope, receive, reply)
+            return
+        # A name in an address may hold a slash, which is no boundary of its own.
+        if raw := scope.get("raw_path"):
+            scope = {**scope, "path": "/".join(map(_segment, raw.split(b"/")))}
+        body = _Body(receive, most, self._limits.body_seconds)
+        try:
+            await self._app(scope, body, body.unless_refused(reply))
+        except Exception:
+            if body.refused is None:
+                raise
+        if body.refused is not None:
+            await body.refused(scope, receive, reply)
+
+    def _admit(self, scope: Scope) -> int:
+        """Returns how many bytes the body may have."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self._hosts is not None and _name(host) not in self._hosts:
+            raise AccessError(
+                f"this server is not called {host!r:.80}; address it as it was started, or start "
+                "it with --allow-host"
+            )
+        origin = headers.get("origin")
+        if scope["method"] not in SAFE and origin is not None and not _same(origin, host):
+            raise AccessError("requests of other sites are refused")
+        path: str = scope["path"]
+        if not path.startswith(UNLIMITED) and not self._rates.take(_sender(scope, headers)):
+            raise TooManyError("requests come too fast; wait a second")
+        most = self._limits.upload if path.endswith(UPLOAD) else self._limits.body
+        length = headers.get("content-length", "0")
+        if not length.isdecimal():
+            raise InputError(f"Content-Length is {length!r:.40}, expected a number")
+        if int(length) > most:
+            raise _too_large(most)
+        return most
+
+
+class _Body:
+    """Receives a request piece by piece, within bounds.
+
+    If it cannot be received, its client seems to be gone, and what the application answers then is
+    replaced by the reason.
+    """
+
+    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
+        self._receive = receive
+        self._most = most
+        self._seconds = seconds
+        self._begun = asyncio.get_running_loop().time()
+        self._received = 0
+        self._complete = False
+        self._answered = False
+        self.refused: Response | None = None
+
+    async def __call__(self) -> Message:
+        if self._complete:  # what follows is the end of the connection
+            return await self._receive()
+        try:
+            # Otherwise whoever sends a byte now and then could go on for ever.
+            until = self._begun + self._seconds + self._received / LEAST_RATE
+            async with asyncio.timeout_at(until):
+                message = await self._receive()
+        except TimeoutError:
+            slow = f"the request came too slowly: {self._received} bytes in all"
+            return self._refuse(problems.problem(408, "too_slow", slow, {"Connection": "close"}))
+        self._complete = not message.get("more_body", False)
+        self._received += len(message.get("body", b""))
+        if self._received > self._most:
+            return self._refuse(problems.answer(_too_large(self._most)))
+        return message
+
+    def unless_refused(self, send: Send) -> Send:
+        """Returns what sends the answer of the application."""
+
+        async def sending(message: Message) -> None:
+            if self.refused is None:
+                self._answered = True
+                await send(message)
+
+        return sending
+
+    def _refuse(self, response: Response) -> Message:
+        if not self._answered:
+            self.refused = response
+        self._complete = True
+        return {"type": "http.disconnect"}
+
+
+def allowed_hosts(settings: Settings) -> frozenset[str] | None:
+    """Returns by which names a server may be addressed; None for any.
+
+    Names are checked because a page of another site can have its own name resolve to this machine,
+    and would then be of the same origin. With keys this gains it nothing.
+    """
+    if settings.keys and not settings.hosts and settings.host in EVERYWHERE:
+        return None
+    own = () if settings.host in EVERYWHERE else (settings.host,)
+    return frozenset(name.lower() for name in (*LOOPBACK, *own, *settings.hosts))
+
+
+def _name(host: str) -> str:
+    """Returns a Host header without its port."""
+    name, colon, port = host.lower().rpartition(":")
+    return name if colon and port.isdecimal() else host.lower()
+
+
+def _same(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
+
+
+def _sender(scope: Scope, headers: Headers) -> object:
+    credential = headers.get("authorization") or headers.get("cookie")
+    if credential:
+        return hashlib.blake2b(credential.encode(), digest_size=16).digest()
+    return (scope.get("client") or ("",))[0]
+
+
+def _segment(raw: bytes) -> str:
+    """Decodes a part of a path, but for what would divide it, or be decoded twice."""
+    text = unquote_to_bytes(raw).decode("utf-8", "replace")
+    return text.replace("%", "%25").replace("/", quote("/", safe=""))
+
+
+def _too_large(most: int) -> TooLargeError:
+    return TooLargeError(f"a request may have at most {most} bytes; send it in several")
+
+
+def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
+    async def adding(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            there = {name.lower() for name, _ in message.get("headers", ())}
+            more = [(name, value) for name, value in HEADERS if name not in there]
+            message = {**message, "headers": [*message.get("headers", ()), *more]}
+        await send(message)
+
+    return adding

@@ -1,0 +1,109 @@
+"""One request to the API: who sends it, and what is made of their memory."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
+
+from fastapi import Depends, Path, Query, Request, Response
+
+from tsim import wire
+from tsim.checking import check_name
+from tsim.errors import ThreadMissingError
+from tsim.memory import Memory
+from tsim.server import bodies
+from tsim.server.access import Scope
+from tsim.server.service import Caller, Service
+from tsim.server.settings import Limits
+
+T = TypeVar("T")
+
+Limit = Annotated[int, Query(ge=1, description="Most entries of the answer.")]
+
+
+class Answer(Response):
+    """JSON that was written already, so that nothing validates it again."""
+
+    media_type = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """What is noted in the audit log before anything is done."""
+
+    action: str
+    about: Mapping[str, object] = field(default_factory=dict)
+
+
+class Call:
+    """A request to the API."""
+
+    def __init__(self, request: Request) -> None:
+        """Takes the request as it comes; nothing is checked yet."""
+        self.request = request
+        self.service: Service = request.app.state.service
+        self.limits: Limits = self.service.settings.limits
+
+    async def __call__(
+        self,
+        kind: Any,
+        function: Callable[[Memory], T],
+        *,
+        scope: Scope = Scope.READ,
+        create: bool = False,
+        empty: T | None = None,
+        audited: Audited | None = None,
+    ) -> Answer:
+        """Answers with what a function makes of the caller's memory.
+
+        Args:
+            kind: The type of the answer.
+            function: Called in a worker with the memory.
+            scope: What the caller must be allowed to do.
+            create: Whether to create the memory if there is none yet.
+            empty: The answer if there is no memory; None if that is an error.
+            audited: What to note in the audit log.
+        """
+
+        def work() -> bytes:
+            caller = self.caller(scope)
+            if audited is not None:
+                self.service.note(caller, audited.action, **audited.about)
+            try:
+                with self.service.memory(caller, create=create) as memory:
+                    value = function(memory)
+            except ThreadMissingError:
+                if empty is None:
+                    raise
+                value = empty
+            return wire.dump(kind, value)
+
+        return Answer(await self.service.work(work))
+
+    def caller(self, scope: Scope) -> Caller:
+        """Returns who sends the request."""
+        return self.service.caller(self.request, scope, self.request.path_params.get("namespace"))
+
+    def page(self, limit: int) -> int:
+        """Returns how many entries an answer may have."""
+        return min(limit, self.limits.page)
+
+
+async def _call(request: Request) -> Call:
+    return Call(request)
+
+
+async def _name(
+    thread: Annotated[str, Path(description="The name of the thread; `/` is written %2F.")],
+) -> str:
+    return check_name(unquote(thread))
+
+
+Calling = Annotated[Call, Depends(_call)]
+Name = Annotated[str, Depends(_name)]
+
+
+def given(body: bodies.Body) -> dict[str, Any]:
+    """Returns the fields of a body that were given, as arguments."""
+    found = {name: getattr(body, name) for name in body.model_fields_set}
+    return {name: value for name, value in found.items() if value is not None}

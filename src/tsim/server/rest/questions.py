@@ -1,0 +1,65 @@
+"""Questions, to one thread or to several."""
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from tsim.memory import Memory
+from tsim.server import bodies
+from tsim.server.rest.call import Call, Calling, Name, given
+from tsim.thread import CONTEXT_BUDGET
+from tsim.types import Hit
+
+routes = APIRouter(tags=["questions"])
+
+
+@routes.post("/threads/{thread}/search", response_model=bodies.Hits)
+async def search(call: Calling, name: Name, body: bodies.SearchBody) -> Response:
+    """Finds the spans of a thread that are relevant to a question, with the reasons."""
+    asked = _bounded(call, body)
+    return await call(
+        bodies.Hits, lambda memory: bodies.Hits(hits=memory.thread(name).search(**asked))
+    )
+
+
+@routes.post("/threads/{thread}/context", response_model=bodies.Context)
+async def context(call: Calling, name: Name, body: bodies.ContextBody) -> Response:
+    """Returns what is relevant to a question as text for a prompt, within the budget."""
+    asked = {"budget": CONTEXT_BUDGET, **_bounded(call, body)}
+
+    def find(memory: Memory) -> bodies.Context:
+        thread = memory.thread(name)
+        hits = thread.search(**asked)
+        return _context(memory, thread.write(hits), hits)
+
+    return await call(bodies.Context, find)
+
+
+@routes.post("/search", response_model=bodies.Hits)
+async def search_threads(call: Calling, body: bodies.SearchAcrossBody) -> Response:
+    """Finds what is relevant to a question in several threads."""
+    asked = _bounded(call, body)
+    return await call(bodies.Hits, lambda memory: bodies.Hits(hits=memory.search(**asked)))
+
+
+@routes.post("/context", response_model=bodies.Context)
+async def context_of_threads(call: Calling, body: bodies.ContextAcrossBody) -> Response:
+    """Returns what is relevant to a question in several threads as text for a prompt."""
+    asked = {"budget": CONTEXT_BUDGET, **_bounded(call, body)}
+
+    def find(memory: Memory) -> bodies.Context:
+        hits = memory.search(**asked, named=True)
+        return _context(memory, memory.write(hits, threads=body.threads), hits)
+
+    return await call(bodies.Context, find)
+
+
+def _bounded(call: Call, body: bodies.ContextBody) -> dict[str, Any]:
+    asked = given(body)
+    if "budget" in asked:
+        asked["budget"] = min(asked["budget"], call.limits.budget)
+    return asked
+
+
+def _context(memory: Memory, text: str, hits: list[Hit]) -> bodies.Context:
+    return bodies.Context(context=text, tokens=memory.count_tokens(text), hits=hits)

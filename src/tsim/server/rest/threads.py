@@ -1,0 +1,128 @@
+"""Threads, their turns and episodes."""
+
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tsim import __version__
+from tsim.errors import TooLargeError
+from tsim.memory import Memory
+from tsim.server import bodies
+from tsim.server.access import Scope
+from tsim.server.rest.call import Calling, Limit, Name
+from tsim.thread import Thread
+
+routes = APIRouter(tags=["threads"])
+
+
+@routes.get("/memory", response_model=bodies.About)
+async def about(call: Calling) -> Response:
+    """What the memory of this namespace was made with."""
+
+    def describe(memory: Memory) -> bodies.About:
+        return bodies.About(
+            namespace=call.caller(Scope.READ).namespace,
+            model=memory.model,
+            preset=memory.preset.name,
+            version=__version__,
+        )
+
+    return await call(bodies.About, describe, create=True)
+
+
+@routes.get("/threads", response_model=bodies.Threads)
+async def list_threads(call: Calling, after: str | None = None, limit: Limit = 100) -> Response:
+    """Lists threads by name."""
+    most = call.page(limit)
+
+    def page(memory: Memory) -> bodies.Threads:
+        later = (name for name in memory.threads() if after is None or name > after)
+        names = [*islice(later, most + 1)]
+        return bodies.Threads(
+            threads=[_size(memory.thread(name)) for name in names[:most]],
+            next=names[most - 1] if len(names) > most else None,
+        )
+
+    return await call(bodies.Threads, page, empty=bodies.Threads(threads=[]))
+
+
+@routes.get("/threads/{thread}", response_model=bodies.ThreadSize)
+async def show_thread(call: Calling, name: Name) -> Response:
+    """Returns how many turns a thread has."""
+
+    def size(memory: Memory) -> bodies.ThreadSize:
+        found = memory.thread(name)
+        found.require()
+        return _size(found)
+
+    return await call(bodies.ThreadSize, size)
+
+
+@routes.post("/threads/{thread}/turns", response_model=bodies.Added)
+async def add_turns(call: Calling, name: Name, body: bodies.TurnsBody) -> Response:
+    """Adds turns durably; searches find them as soon as the answer is here.
+
+    A request may be repeated safely if its turns have ids.
+    """
+    if len(body.turns) > call.limits.batch:
+        raise TooLargeError(
+            f"found {len(body.turns)} turns, at most {call.limits.batch} are taken at once; "
+            "send them in several requests"
+        )
+
+    def write(memory: Memory) -> bodies.Added:
+        receipts = memory.thread(name).add_many(body.turns)
+        return bodies.Added(receipts=receipts, skipped=receipts.skipped)
+
+    return await call(bodies.Added, write, scope=Scope.WRITE, create=True)
+
+
+@routes.get("/threads/{thread}/turns", response_model=bodies.Turns)
+async def list_turns(
+    call: Calling, name: Name, after: int | None = None, limit: Limit = 100
+) -> Response:
+    """Pages through the turns of a thread."""
+    most = call.page(limit)
+
+    def page(memory: Memory) -> bodies.Turns:
+        found = memory.thread(name).turns(after=after, limit=most + 1)
+        return bodies.Turns(
+            turns=found[:most], next=found[most - 1].id if len(found) > most else None
+        )
+
+    return await call(bodies.Turns, page)
+
+
+@routes.get("/threads/{thread}/recent", response_model=bodies.Turns)
+async def recent_turns(call: Calling, name: Name, limit: Limit = 20) -> Response:
+    """Returns the last turns of a thread, in order."""
+    most = call.page(limit)
+    return await call(
+        bodies.Turns, lambda memory: bodies.Turns(turns=memory.thread(name).recent(most))
+    )
+
+
+@routes.get("/threads/{thread}/episodes", response_model=bodies.Episodes)
+async def list_episodes(
+    call: Calling,
+    name: Name,
+    threshold: Annotated[float | None, Query(ge=0, le=1)] = None,
+    after: int | None = None,
+    limit: Limit = 20,
+) -> Response:
+    """Pages through the episodes of a thread, or through those at another threshold."""
+    most = call.page(limit)
+
+    def page(memory: Memory) -> bodies.Episodes:
+        every = memory.thread(name).episodes(threshold=threshold)
+        later = [one for one in every if after is None or one.id > after]
+        return bodies.Episodes(
+            episodes=later[:most], next=later[most - 1].id if len(later) > most else None
+        )
+
+    return await call(bodies.Episodes, page)
+
+
+def _size(thread: Thread) -> bodies.ThreadSize:
+    return bodies.ThreadSize(name=thread.name, turns=len(thread))

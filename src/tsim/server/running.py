@@ -1,0 +1,103 @@
+"""Runs a server until it is told to stop."""
+
+import math
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import uvicorn
+from fastapi import FastAPI
+
+from tsim.errors import InputError
+from tsim.server.protocol import bounded
+from tsim.server.settings import Settings
+
+BACKLOG = 2048
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Opens the socket of a server.
+
+    Raises:
+        InputError: The address is in use, or not of this machine.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # With the protocol named, asyncio sends what it has at once, and does not wait for the other
+    # side to acknowledge the headers of an answer before it sends the body.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((settings.host, settings.port))
+        found.listen(BACKLOG)
+    except OSError as error:
+        found.close()
+        raise InputError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}; choose "
+            "another address with --host and --port"
+        ) from error
+    return found
+
+
+def serve(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Answers requests until SIGINT or SIGTERM; those that have begun are finished.
+
+    Raises:
+        InputError: It could not start.
+    """
+    _allow_files()
+    server.run(sockets=[listening])
+    if not server.started:
+        raise InputError("the server could not start; what it printed above says why")
+
+
+def make_server(
+    app: FastAPI, settings: Settings, started: Callable[[], None] = lambda: None
+) -> uvicorn.Server:
+    """Returns a server that has not begun to answer.
+
+    Args:
+        app: The application.
+        settings: Its bounds.
+        started: Called when it is ready.
+    """
+    limits = settings.limits
+    config = uvicorn.Config(
+        app,
+        http=bounded(limits),
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,  # addresses name threads, and threads name people
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
+    )
+    return _Server(config, started)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with super().capture_signals():
+            yield
+            if not self.force_exit:
+                self._captured_signals.clear()  # it has stopped as it was told to
+
+
+def _allow_files() -> None:
+    """Lets the process have as many files and connections open as it may."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # not on every system
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,0 +1,120 @@
+"""What all parts of a server share: who calls, the memories, and workers for what blocks."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import HTTPConnection
+
+from tsim.errors import AccessError, LimitError
+from tsim.memory import Memory
+from tsim.server.access import Principal, Scope
+from tsim.server.namespaces import Namespaces
+from tsim.server.settings import Settings
+
+T = TypeVar("T")
+
+# The cookie in which a browser keeps its key.
+COOKIE = "tsim_key"
+
+
+class Gate(Protocol):
+    """Knows the keys, and logs what is done with them."""
+
+    def admit(self, token: str) -> Principal:
+        """Returns whose key this is; raises `AccessError` for every other reason alike."""
+        ...
+
+    def note(self, principal: Principal, action: str, namespace: str, **about: object) -> None:
+        """Adds a line to the audit log."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Whoever sends a request, and the namespace that it is about."""
+
+    principal: Principal
+    namespace: str
+
+
+class Service:
+    """Answers for one server; made when it starts."""
+
+    def __init__(self, settings: Settings, namespaces: Namespaces, gate: Gate) -> None:
+        """Combines the parts.
+
+        Args:
+            settings: What the server was started with.
+            namespaces: The memories.
+            gate: The keys and the audit log.
+        """
+        self.settings = settings
+        self.namespaces = namespaces
+        self.gate = gate
+        self._workers: CapacityLimiter | None = None
+
+    async def work(self, function: Callable[[], T]) -> T:
+        """Runs what blocks in one of a few threads.
+
+        Raises:
+            LimitError: Too many others wait already.
+        """
+        if self._workers is None:
+            self._workers = CapacityLimiter(self.settings.limits.workers)
+        if self._workers.statistics().tasks_waiting >= self.settings.limits.waiting:
+            raise LimitError("too many requests wait already; try again in a second")
+        # What was begun is finished, also if the client has gone.
+        return await to_thread.run_sync(function, limiter=self._workers)
+
+    def caller(
+        self, connection: HTTPConnection, scope: Scope | None, named: str | None = None
+    ) -> Caller:
+        """Returns who sends a request, and about which namespace. Blocks; call it in `work`.
+
+        Args:
+            connection: The request.
+            scope: What its sender must be allowed to do; None if that is checked later.
+            named: The namespace in its address, if there is one there.
+
+        Raises:
+            AccessError: It has no valid key, or one for something else.
+        """
+        principal = self._principal(connection)
+        if scope is not None:
+            principal.require(scope)
+        own = principal.namespace
+        if own is not None and named not in (None, own):
+            raise AccessError("this key is for another namespace")
+        return Caller(principal=principal, namespace=named or own or self.settings.default)
+
+    @contextmanager
+    def memory(self, caller: Caller, *, create: bool = False) -> Iterator[Memory]:
+        """Yields the memory of the caller's namespace.
+
+        Args:
+            caller: Who asks.
+            create: Whether to create the memory if there is none yet.
+
+        Raises:
+            ThreadMissingError: There is none, and it should not be created.
+        """
+        with self.namespaces.using(caller.namespace, create=create) as memory:
+            yield memory
+
+    def note(self, caller: Caller, action: str, **about: object) -> None:
+        """Adds a line to the audit log."""
+        self.gate.note(caller.principal, action, caller.namespace, **about)
+
+    def _principal(self, connection: HTTPConnection) -> Principal:
+        if not self.settings.keys:
+            return Principal()
+        header = connection.headers.get("authorization", "")
+        scheme, _, token = header.partition(" ")
+        if not header:
+            token = connection.cookies.get(COOKIE, "")
+        elif scheme.lower() != "bearer":
+            token = ""
+        return self.gate.admit(token.strip())

@@ -1,0 +1,119 @@
+"""What a server is started with."""
+
+import ipaddress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tsim.errors import InputError
+from tsim.residency import RESIDENT_TURNS
+from tsim.server.names import FILE, check_namespace
+
+# Names and addresses by which only this machine reaches itself.
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+DEFAULT_NAMESPACE = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds, so that no client can harm the others.
+
+    Attributes:
+        body: Bytes of a request.
+        upload: Bytes of an import.
+        batch: Turns of a request.
+        page: Turns or episodes of an answer.
+        budget: Tokens of a context.
+        resident: Turns of threads that stay in RAM.
+        workers: Requests that are worked on at a time.
+        waiting: Requests that wait for a worker; more are refused.
+        rate: Requests per second for each key, or for each address without keys.
+        burst: Requests that may come at once before the rate applies.
+        connections: Open connections.
+        header_seconds: Seconds for the headers of a request to arrive.
+        body_seconds: Seconds for each further piece of a request to arrive.
+        send_seconds: Seconds for each piece of an answer to be taken.
+        drain_seconds: Seconds that requests have to finish when the server stops.
+    """
+
+    body: int = 8 << 20
+    upload: int = 4 << 30
+    batch: int = 1_000
+    page: int = 1_000
+    budget: int = 100_000
+    resident: int = RESIDENT_TURNS
+    workers: int = 8
+    waiting: int = 256
+    rate: float = 1_000.0
+    burst: int = 2_000
+    connections: int = 1_024
+    header_seconds: float = 10.0
+    body_seconds: float = 10.0
+    send_seconds: float = 30.0
+    drain_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the memories are and who may use them.
+
+    Attributes:
+        place: A directory with one memory file for each namespace, or a memory file, which is then
+            the only namespace.
+        host: The address to listen on.
+        port: The port to listen on; 0 for a free one.
+        hosts: Names by which clients may address the server, beside the loopback's.
+        model: The embedding model, as for `Memory.open`.
+        preset: The preset of new memories.
+        tokens: What counts the tokens of budgets.
+        keys: Whether every request needs a key.
+        limits: Bounds.
+    """
+
+    place: Path
+    host: str = "127.0.0.1"
+    port: int = 8765
+    hosts: tuple[str, ...] = ()
+    model: str | None = None
+    preset: str | None = None
+    tokens: str = "estimate"
+    keys: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.only is not None:
+            check_namespace(self.only)
+        if not self.keys and not is_loopback(self.host):
+            raise InputError(
+                f"without keys the server listens only to this machine, found --host {self.host}; "
+                "make a key (tsim keys create), or use --host 127.0.0.1"
+            )
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the memories and of what the server itself keeps."""
+        return self.place.parent if self.only is not None else self.place
+
+    @property
+    def only(self) -> str | None:
+        """The only namespace, if a memory file is served."""
+        if self.place.is_dir() or self.place.suffix != FILE:
+            return None
+        return self.place.stem
+
+    @property
+    def default(self) -> str:
+        """The namespace of requests that name none."""
+        return self.only or DEFAULT_NAMESPACE
+
+    @property
+    def access(self) -> Path:
+        """The file of keys and of the audit log."""
+        return self.directory / "access.sqlite"
+
+
+def is_loopback(host: str) -> bool:
+    """Returns whether an address to listen on is reached by this machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
