@@ -200,6 +200,7 @@ def library(directory: Path, kind: str, workers: int, seconds: float, sizes: Siz
     requests = requests_of(kind, sizes)
     times: list[float] = []
     with Memory.open(memory_file(directory), model=Drawn(DIMENSION)) as memory:
+        memory.thread(SEARCHED).search(question(0))
         now = time.perf_counter()
         counted, until = now + WARMING * seconds, now + (1 + WARMING) * seconds
 
@@ -341,6 +342,7 @@ def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
         long = served.send(requests_of("search", sizes, searched=LONG), 8, options.seconds)
         told(f"server, {sizes.long} turns", 8, "search", long)
     with serving(directory, keyed=True, workers=options.workers) as served:
+        served.send(requests_of("search", sizes), 1, 0)
         for kind in KINDS:
             times = served.send(requests_of(kind, sizes), 8, options.seconds)
             told("server, with a key", 8, kind, times, found[kind, 8])

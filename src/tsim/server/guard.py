@@ -9,7 +9,14 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tsim.errors import AccessError, InputError, TooLargeError, TooManyError, TsimError
+from tsim.errors import (
+    AccessError,
+    InputError,
+    LimitError,
+    TooLargeError,
+    TooManyError,
+    TsimError,
+)
 from tsim.server import problems
 from tsim.server.rates import Rates
 from tsim.server.settings import LOOPBACK, Settings
@@ -20,6 +27,7 @@ UNLIMITED = "/health/"
 UPLOAD = "/import"
 # Bytes per second of a body that takes longer than it may take to begin.
 LEAST_RATE = 4096
+BUSY = "too many large requests come at the same time; try again in a second"
 # Addresses that stand for all of a machine's.
 EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared with, not listened on
 HEADERS = (
@@ -43,6 +51,7 @@ class Guard:
         self._limits = settings.limits
         self._rates = Rates(settings.limits.rate, settings.limits.burst)
         self._hosts = allowed_hosts(settings)
+        self._held = _Held(settings.limits.bodies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on, or answers it."""
@@ -58,12 +67,16 @@ class Guard:
         # A name in an address may hold a slash, which is no boundary of its own.
         if raw := scope.get("raw_path"):
             scope = {**scope, "path": "/".join(map(_segment, raw.split(b"/")))}
-        body = _Body(receive, most, self._limits.body_seconds)
+        # Imports go to a file as they come; everything else is in RAM until it is answered.
+        held = None if _is_upload(scope) else self._held
+        body = _Body(receive, most, self._limits.body_seconds, held)
         try:
             await self._app(scope, body, body.unless_refused(reply))
         except Exception:
             if body.refused is None:
                 raise
+        finally:
+            body.release()
         if body.refused is not None:
             await body.refused(scope, receive, reply)
 
@@ -82,13 +95,21 @@ class Guard:
         path: str = scope["path"]
         if not path.startswith(UNLIMITED) and not self._rates.take(_sender(scope, headers)):
             raise TooManyError("requests come too fast; wait a second")
-        most = self._limits.upload if path.endswith(UPLOAD) else self._limits.body
+        most = self._limits.upload if _is_upload(scope) else self._limits.body
         length = headers.get("content-length", "0")
         if not length.isdecimal():
             raise InputError(f"Content-Length is {length!r:.40}, expected a number")
         if int(length) > most:
             raise _too_large(most)
         return most
+
+
+class _Held:
+    """Bytes of bodies in RAM, of all requests together."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.bytes = 0
 
 
 class _Body:
@@ -98,9 +119,10 @@ class _Body:
     replaced by the reason.
     """
 
-    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
+    def __init__(self, receive: Receive, most: int, seconds: float, held: _Held | None) -> None:
         self._receive = receive
         self._most = most
+        self._held = held
         self._seconds = seconds
         self._begun = asyncio.get_running_loop().time()
         self._received = 0
@@ -120,10 +142,20 @@ class _Body:
             slow = f"the request came too slowly: {self._received} bytes in all"
             return self._refuse(problems.problem(408, "too_slow", slow, {"Connection": "close"}))
         self._complete = not message.get("more_body", False)
-        self._received += len(message.get("body", b""))
+        piece = len(message.get("body", b""))
+        self._received += piece
+        if self._held is not None:
+            self._held.bytes += piece
+            if self._held.bytes > self._held.most:
+                return self._refuse(problems.answer(LimitError(BUSY)))
         if self._received > self._most:
             return self._refuse(problems.answer(_too_large(self._most)))
         return message
+
+    def release(self) -> None:
+        """Notes that the body is not needed any more."""
+        if self._held is not None:
+            self._held.bytes -= self._received
 
     def unless_refused(self, send: Send) -> Send:
         """Returns what sends the answer of the application."""
@@ -178,6 +210,11 @@ def _segment(raw: bytes) -> str:
     """Decodes a part of a path, but for what would divide it, or be decoded twice."""
     text = unquote_to_bytes(raw).decode("utf-8", "replace")
     return text.replace("%", "%25").replace("/", quote("/", safe=""))
+
+
+def _is_upload(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path.endswith(UPLOAD)
 
 
 def _too_large(most: int) -> TooLargeError:

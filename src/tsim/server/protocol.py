@@ -28,14 +28,14 @@ class BoundedProtocol(HttpToolsProtocol):
     _taking: asyncio.TimerHandle | None = None
     _overhead = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Waits for headers, unless there are too many connections."""
         super().connection_made(transport)
         self._arriving = self._abort_after(self.limits.header_seconds)
         if len(self.connections) > 2 * self.limits.connections:
             self._abort()
         elif len(self.connections) > self.limits.connections:
-            self.app = crowded  # type: ignore[assignment]
+            self.app = crowded
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Waits for nothing any more."""

@@ -19,6 +19,7 @@ class Limits:
 
     Attributes:
         body: Bytes of a request.
+        bodies: Bytes of all requests at a time.
         upload: Bytes of an import.
         batch: Turns of a request.
         page: Turns or episodes of an answer.
@@ -36,6 +37,7 @@ class Limits:
     """
 
     body: int = 8 << 20
+    bodies: int = 256 << 20
     upload: int = 4 << 30
     batch: int = 1_000
     page: int = 1_000

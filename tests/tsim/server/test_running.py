@@ -31,6 +31,7 @@ FEW_FILES = 64
 BIG = 3
 BOUNDS = {
     "body": 1 << 20,
+    "bodies": 4 << 20,
     "connections": 100,
     "header_seconds": 0.5,
     "body_seconds": 0.5,
@@ -252,6 +253,21 @@ def test_huge_bodies_are_refused(
     status, text = answer(connected)
     assert (status, json.loads(text.partition("\r\n\r\n")[2])["kind"]) == (413, "too_large")
     assert bounded.resident() - before < 32 << 20
+
+
+def test_large_bodies_are_refused_if_there_are_many(bounded: Serving) -> None:
+    head = f"POST /v1/threads/a/turns HTTP/1.1\r\n{HOST}Content-Length: {1 << 20}\r\n\r\n"
+    with ExitStack() as stack:
+        many = []
+        for _ in range(5):
+            raw = stack.enter_context(socket.create_connection(("127.0.0.1", bounded.port)))
+            raw.settimeout(PATIENCE)
+            raw.sendall(head.encode() + b" " * ((1 << 20) - 1))
+            many.append(raw)
+        ready, _, _ = select.select(many, [], [], PATIENCE)
+        status, text = answer(ready[0])
+    assert (status, "retry-after: 1" in text.lower()) == (503, True), text
+    lives(bounded)
 
 
 def test_more_connections_than_it_takes_are_refused(bounded: Serving) -> None:
