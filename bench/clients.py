@@ -125,7 +125,7 @@ class _Crowd:
             ended = time.perf_counter()
             if ended >= self._until:
                 break
-            if begun >= self._counted:
+            if ended >= self._counted:
                 self.times.append(1000 * (ended - begun))
                 self.refused += not head.startswith((b"http/1.1 200", b"http/1.1 201"))
         writer.close()

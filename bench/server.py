@@ -217,7 +217,7 @@ def library(directory: Path, kind: str, workers: int, seconds: float, sizes: Siz
                 ended = time.perf_counter()
                 if ended >= until:
                     return
-                if begun >= counted:
+                if ended >= counted:
                     times.append(1000 * (ended - begun))
 
         crowd = [threading.Thread(target=work, args=(997 * n,)) for n in range(workers)]
