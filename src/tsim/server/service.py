@@ -104,6 +104,12 @@ class Service:
         with self.namespaces.using(caller.namespace, create=create) as memory:
             yield memory
 
+    @contextmanager
+    def reading(self, caller: Caller) -> Iterator[Memory]:
+        """Yields the memory of the caller's namespace; an empty one, if there is none."""
+        with self.namespaces.reading(caller.namespace) as memory:
+            yield memory
+
     def note(self, caller: Caller, action: str, **about: object) -> None:
         """Adds a line to the audit log."""
         self.gate.note(caller.principal, action, caller.namespace, **about)

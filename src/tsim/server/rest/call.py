@@ -51,6 +51,7 @@ class Call:
         *,
         scope: Scope = Scope.READ,
         create: bool = False,
+        blank: bool = False,
         empty: T | None = None,
         audited: Audited | None = None,
     ) -> Answer:
@@ -61,6 +62,7 @@ class Call:
             function: Called in a worker with the memory.
             scope: What the caller must be allowed to do.
             create: Whether to create the memory if there is none yet.
+            blank: Whether an empty memory, which is not kept, will do if there is none yet.
             empty: The answer if there is no memory; None if that is an error.
             audited: What to note in the audit log.
         """
@@ -69,8 +71,10 @@ class Call:
             caller = self.caller(scope)
             if audited is not None:
                 self.service.note(caller, audited.action, **audited.about)
+            service = self.service
+            opened = service.reading(caller) if blank else service.memory(caller, create=create)
             try:
-                with self.service.memory(caller, create=create) as memory:
+                with opened as memory:
                     value = function(memory)
             except ThreadMissingError:
                 if empty is None:

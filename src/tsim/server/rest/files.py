@@ -34,7 +34,7 @@ async def export(call: Calling, thread: Annotated[list[str] | None, Query()] = N
     def write() -> BinaryIO:
         caller = call.caller(Scope.READ)
         call.service.note(caller, "export", threads=thread)
-        with call.service.memory(caller, create=not thread) as memory:
+        with call.service.reading(caller) as memory:
             target = _nameless(call.service.settings.directory)
             try:
                 memory.export(target, threads=thread)

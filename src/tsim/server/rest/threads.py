@@ -28,7 +28,7 @@ async def about(call: Calling) -> Response:
             version=__version__,
         )
 
-    return await call(bodies.About, describe, create=True)
+    return await call(bodies.About, describe, blank=True)
 
 
 @routes.get("/threads", response_model=bodies.Threads)

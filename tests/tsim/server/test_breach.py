@@ -1,0 +1,123 @@
+"""What an attacker may try: with no key, with a key of their own, or with a page in a browser."""
+
+import json
+import logging
+
+import pytest
+
+from tests.support.hashes import Hashes
+from tests.support.served import browsing
+from tsim import MismatchError, RemoteError, ThreadMissingError
+from tsim.server import problems
+from tsim.server.access.gate import Access
+from tsim.server.namespaces import Namespaces
+from tsim.server.settings import Settings
+
+SAID = {"turns": [{"role": "user", "text": "The violin is in the harbour.", "id": "m1"}]}
+
+
+class Other(Hashes):
+    identity = "test/other"
+
+
+@pytest.fixture
+def api(tmp_path):
+    with browsing(tmp_path / "memories") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory):
+    with browsing(tmp_path_factory.mktemp("breach") / "memories") as client:
+        client.post("/v1/threads/alice/turns", json=SAID)
+        yield client
+
+
+@pytest.mark.parametrize("path", ["memory", "export", "threads", "threads/x", "export?thread=x"])
+def test_a_request_that_any_page_can_send_creates_nothing(api, tmp_path, path):
+    before = {*(tmp_path / "memories").iterdir()}
+    answer = api.get(f"/v1/namespaces/nobody/{path}")
+    assert answer.status_code in (200, 404)
+    made = {one.name for one in {*(tmp_path / "memories").iterdir()} - before}
+    assert made <= {"access.sqlite-shm", "access.sqlite-wal"}
+
+
+def test_an_export_of_nothing_can_be_imported(api):
+    export = api.get("/v1/namespaces/nobody/export").content
+    assert api.post("/v1/namespaces/other/import", content=export).json() == {"turns": 0}
+    assert api.get("/v1/namespaces/nobody/memory").json()["preset"] == "late"
+
+
+def test_names_that_are_only_asked_for_are_not_kept(tmp_path):
+    spaces = Namespaces(Settings(place=tmp_path, keys=False), Hashes())
+    for number in range(50):
+        with pytest.raises(ThreadMissingError), spaces.using(f"n{number}"):
+            pass
+    sizes = [len(value) for value in vars(spaces).values() if isinstance(value, dict)]
+    assert not any(sizes)
+
+
+def test_errors_do_not_say_where_memories_are(api, tmp_path):
+    api.post("/v1/threads/alice/turns", json=SAID)
+    export = api.get("/v1/export").content
+    for body in (export, b"", b"\xff\n", export[:-20]):
+        answer = api.post("/v1/import", content=body)
+        assert answer.status_code == 400
+        detail = answer.json()["detail"]
+        assert str(tmp_path) not in detail
+        assert not detail[0].isdigit(), detail  # nor by which number an upload is kept
+
+
+def test_a_memory_of_another_model_is_reported_without_its_place(tmp_path):
+    first = Namespaces(Settings(place=tmp_path, keys=False), Hashes())
+    with first.using("alice", create=True) as memory:
+        memory.thread("a").add("user", "hello")
+    first.close()
+    other = Namespaces(Settings(place=tmp_path, keys=False), Other())
+    with pytest.raises(MismatchError) as raised, other.using("alice"):
+        pass
+    assert str(tmp_path) not in problems.detail(raised.value)
+
+
+def test_an_embedding_server_is_not_named():
+    error = RemoteError("http://10.0.0.7:9000/v1 returned 'the text of somebody else'")
+    told = problems.detail(error)
+    assert "10.0.0.7" not in told
+    assert "somebody" not in told
+
+
+def test_the_log_of_failures_has_nothing_from_the_address(tmp_path, caplog, monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Namespaces, "using", fail)
+    with browsing(tmp_path / "memories") as api, caplog.at_level(logging.ERROR, "tsim.server"):
+        assert api.get("/v1/threads/alice%1b%5b2J/turns").status_code == 500
+    told = [one.getMessage() for one in caplog.records if one.name == "tsim.server"]
+    assert told == ["a request failed (GET)"]
+
+
+def test_a_line_of_the_audit_log_cannot_fill_the_disk(tmp_path):
+    place = tmp_path / "memories"
+    with browsing(place) as api:
+        api.post("/v1/threads/alice/turns", json=SAID)
+        api.post("/v1/threads/alice/forget", json={"turns": [*range(15_000)]})
+        api.get("/v1/export?" + "thread=alice&" * 4_000)
+    with Access(place / "access.sqlite") as access:
+        lines = access.audit()
+    assert [line.action for line in lines] == ["forget", "export"]
+    assert lines[0].about["turns"][-1] == "… 14000 more"
+    assert all(len(json.dumps(line.about)) < 20_000 for line in lines)
+
+
+def test_many_threads_in_an_import_take_no_longer_than_their_lines(api):
+    head = api.get("/v1/export").content.splitlines(keepends=True)[0]
+    numbers = {"next_turn": 0, "next_episode": 0, "next_cluster": 0}
+    lines = [head]
+    lines += [
+        json.dumps({"kind": "thread", "name": f"t{number}", **numbers}).encode() + b"\n"
+        for number in range(20_000)
+    ]
+    lines.append(lines[-1])
+    answer = api.post("/v1/import", content=b"".join(lines))
+    assert "'t19999' occurs twice" in answer.json()["detail"]
