@@ -90,7 +90,9 @@ def detail(error: TsimError) -> str:
     """Returns what a client may know of an error: nothing of the server's files and network."""
     if isinstance(error, ThreadMissingError):
         return "there is no such thread; adding a turn creates it"
-    if isinstance(error, StoreError | ModelError | RemoteError) and not isinstance(error, MismatchError):
+    if isinstance(error, StoreError | ModelError | RemoteError) and not isinstance(
+        error, MismatchError
+    ):
         log.error("%s", error)
         phrase = status_of(error).phrase.lower()
         return f"the memory cannot be used ({phrase}); the server's log says why"

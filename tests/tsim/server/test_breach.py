@@ -3,10 +3,11 @@
 import json
 import logging
 
+import httpx
 import pytest
 
 from tests.support.hashes import Hashes
-from tests.support.served import browsing
+from tests.support.served import browsing, served
 from tsim import MismatchError, RemoteError, ThreadMissingError
 from tsim.server import problems
 from tsim.server.access.gate import Access
@@ -14,6 +15,8 @@ from tsim.server.namespaces import Namespaces
 from tsim.server.settings import Settings
 
 SAID = {"turns": [{"role": "user", "text": "The violin is in the harbour.", "id": "m1"}]}
+
+JSON = {"Content-Type": "application/json"}
 
 
 class Other(Hashes):
@@ -121,3 +124,38 @@ def test_many_threads_in_an_import_take_no_longer_than_their_lines(api):
     lines.append(lines[-1])
     answer = api.post("/v1/import", content=b"".join(lines))
     assert "'t19999' occurs twice" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_nobody_without_a_key_has_a_large_body_read(tmp_path, chunked):
+    body = b"[" * 20_000
+    content = iter([body]) if chunked else body
+    with served(tmp_path / "memories", keys=True) as url:
+        # Whoever reads it finds that it is no JSON.
+        for path in ("threads/a/turns", "threads/a/search", "context", "threads/a/forget"):
+            answer = httpx.post(f"{url}/v1/{path}", content=content, headers=JSON)
+            assert answer.status_code == 401
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"query": "x" * 20_000},
+        {"query": "x", "threads": [f"t{number}" for number in range(300)]},
+        {"query": "x", "roles": ["user"] * 300},
+        {"query": "x", "meta": {str(number): 1 for number in range(100)}},
+        {"query": "x", **{str(number): 1 for number in range(100)}},
+        {"query": "x", "roles": [[]] * 100},
+    ],
+)
+def test_questions_are_bounded(standing, body):
+    answer = standing.post("/v1/context", json={"threads": ["alice"], **body})
+    assert answer.status_code == 400
+    assert len(answer.content) < 1_000
+
+
+def test_turns_to_forget_are_bounded(standing):
+    body = {"turns": [*range(30_000)]}
+    for path in ("forget", "forget/preview"):
+        answer = standing.post(f"/v1/threads/alice/{path}", json=body)
+        assert "at most 20000" in answer.json()["detail"]

@@ -19,9 +19,9 @@ from tsim import private, unfinished
 from tsim.memory import Memory
 from tsim.server import bodies
 from tsim.server.access import Scope
-from tsim.server.rest.call import Audited, Calling
+from tsim.server.rest.call import Admitted, Audited, Calling
 
-routes = APIRouter(tags=["files"])
+routes = APIRouter(tags=["files"], route_class=Admitted)
 
 PIECE = 1 << 18
 LINES = "application/x-ndjson"
