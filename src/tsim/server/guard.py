@@ -15,6 +15,8 @@ from tsim.server.rates import Rates
 from tsim.server.settings import LOOPBACK, Settings
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+# Where a browser says that a request comes from: the server's own pages, or its user.
+OWN = frozenset({"same-origin", "none"})
 # Requests without which nobody could tell whether the server lives.
 UNLIMITED = "/health/"
 UPLOAD = "/import"
@@ -26,6 +28,7 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 )
 
 
@@ -78,6 +81,9 @@ class Guard:
             )
         origin = headers.get("origin")
         if scope["method"] not in SAFE and origin is not None and not _same(origin, host):
+            raise AccessError("requests of other sites are refused")
+        # A page cannot read the answer, but learn from how long it takes, and make work.
+        if headers.get("sec-fetch-site", "none") not in OWN and not _opened(headers):
             raise AccessError("requests of other sites are refused")
         path: str = scope["path"]
         if not path.startswith(UNLIMITED) and not self._rates.take(_sender(scope, headers)):
@@ -165,6 +171,11 @@ def _same(origin: str, host: str) -> bool:
         return urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:
         return False
+
+
+def _opened(headers: Headers) -> bool:
+    """Returns whether a browser shows the answer as a page of its own: somebody followed a link."""
+    return headers.get("sec-fetch-dest") == "document"
 
 
 def _sender(scope: Scope, headers: Headers) -> object:
