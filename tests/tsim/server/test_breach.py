@@ -7,9 +7,10 @@ import httpx
 import pytest
 
 from tests.support.hashes import Hashes
-from tests.support.served import browsing, served
+from tests.support.served import browsing, make_key, served
 from tsim import MismatchError, RemoteError, ThreadMissingError
 from tsim.server import problems
+from tsim.server.access import Scope
 from tsim.server.access.gate import Access
 from tsim.server.namespaces import Namespaces
 from tsim.server.settings import Settings
@@ -159,3 +160,47 @@ def test_turns_to_forget_are_bounded(standing):
     for path in ("forget", "forget/preview"):
         answer = standing.post(f"/v1/threads/alice/{path}", json=body)
         assert "at most 20000" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("site", "dest", "status"),
+    [
+        ("cross-site", "image", 403),
+        ("cross-site", "empty", 403),
+        ("same-site", "script", 403),
+        ("cross-site", "iframe", 403),
+        ("cross-site", "document", 200),
+        ("same-origin", "empty", 200),
+        ("none", "document", 200),
+    ],
+)
+def test_pages_of_other_sites_cannot_have_anything_read(standing, site, dest, status):
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": dest}
+    for path in ("/v1/threads", "/v1/export", "/inspector"):
+        answer = standing.get(path, headers=headers)
+        assert answer.status_code == status
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_keys_show_only_what_they_are_for(tmp_path):
+    place = tmp_path / "memories"
+    with served(place, keys=True) as url:
+        bob, everybody = make_key(place, "bob"), make_key(place, None)
+        httpx.post(f"{url}/v1/threads/alice/turns", json=SAID, headers=bob)
+        assert httpx.get(f"{url}/metrics", headers=bob).status_code == 403
+        assert httpx.get(f"{url}/metrics", headers=everybody).status_code == 200
+        erasing = make_key(place, "bob", Scope.FORGET)
+        answer = httpx.get(f"{url}/inspector/forget?thread=alice&turns=0", headers=erasing)
+        assert (answer.status_code, "violin" in answer.text) == (403, False)
+
+
+@pytest.mark.parametrize(("scheme", "secure"), [("http", False), ("https", True)])
+def test_the_key_in_a_cookie_is_for_the_inspector_alone(tmp_path, scheme, secure):
+    place = tmp_path / "memories"
+    with served(place, keys=True) as url:
+        key = make_key(place, "bob")["Authorization"].removeprefix("Bearer ")
+        origin = {"Origin": url.replace("http", scheme)}
+        answer = httpx.post(f"{url}/inspector/login", data={"key": key}, headers=origin)
+    parts = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")}
+    assert {"path=/inspector", "httponly", "samesite=strict"} <= parts
+    assert ("secure" in parts) == secure
