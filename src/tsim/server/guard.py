@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from starlette.datastructures import Headers
@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tsim.errors import AccessError, InputError, TooLargeError, TooManyError, TsimError
 from tsim.server import problems
 from tsim.server.rates import Rates
+from tsim.server.service import SENDER
 from tsim.server.settings import LOOPBACK, Settings
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -86,7 +87,9 @@ class Guard:
         if headers.get("sec-fetch-site", "none") not in OWN and not _opened(headers):
             raise AccessError("requests of other sites are refused")
         path: str = scope["path"]
-        if not path.startswith(UNLIMITED) and not self._rates.take(_sender(scope, headers)):
+        sender = _sender(scope, headers)
+        SENDER.set(sender)
+        if not path.startswith(UNLIMITED) and not self._rates.take(sender):
             raise TooManyError("requests come too fast; wait a second")
         most = self._limits.upload if path.endswith(UPLOAD) else self._limits.body
         length = headers.get("content-length", "0")
@@ -178,7 +181,7 @@ def _opened(headers: Headers) -> bool:
     return headers.get("sec-fetch-dest") == "document"
 
 
-def _sender(scope: Scope, headers: Headers) -> object:
+def _sender(scope: Scope, headers: Headers) -> Hashable:
     credential = headers.get("authorization") or headers.get("cookie")
     if credential:
         return hashlib.blake2b(credential.encode(), digest_size=16).digest()

@@ -2,18 +2,20 @@
 
 import json
 import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from tests.support.hashes import Hashes
 from tests.support.served import browsing, make_key, served
-from tsim import MismatchError, RemoteError, ThreadMissingError
+from tsim import Memory, MismatchError, RemoteError, ThreadMissingError
 from tsim.server import problems
 from tsim.server.access import Scope
 from tsim.server.access.gate import Access
 from tsim.server.namespaces import Namespaces
-from tsim.server.settings import Settings
+from tsim.server.settings import Limits, Settings
 
 SAID = {"turns": [{"role": "user", "text": "The violin is in the harbour.", "id": "m1"}]}
 
@@ -204,3 +206,28 @@ def test_the_key_in_a_cookie_is_for_the_inspector_alone(tmp_path, scheme, secure
     parts = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")}
     assert {"path=/inspector", "httponly", "samesite=strict"} <= parts
     assert ("secure" in parts) == secure
+
+
+def test_nobody_gets_all_workers(tmp_path, monkeypatch):
+    place = tmp_path / "memories"
+    going, stuck = threading.Event(), threading.Semaphore(0)
+    listed = Memory.threads
+
+    def slow(memory: Memory) -> list[str]:
+        if "greedy" in memory._store.location:
+            stuck.release()
+            going.wait(30)
+        return listed(memory)
+
+    with served(place, keys=True, limits=Limits(workers=4)) as url, ThreadPoolExecutor(8) as pool:
+        greedy, bob = make_key(place, "greedy"), make_key(place, "bob")
+        for key in (greedy, bob):
+            httpx.post(f"{url}/v1/threads/a/turns", json=SAID, headers=key)
+        monkeypatch.setattr(Memory, "threads", slow)
+        asked = [pool.submit(httpx.get, f"{url}/v1/threads", headers=greedy) for _ in range(8)]
+        try:
+            assert all(stuck.acquire(timeout=10) for _ in range(3))
+            assert httpx.get(f"{url}/v1/threads", headers=bob, timeout=10).status_code == 200
+        finally:
+            going.set()
+        assert {one.result().status_code for one in asked} == {200}
