@@ -9,10 +9,7 @@ what they have always been, since the weights of the default method were fitted 
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import lru_cache
-from itertools import chain
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
 
 from tsim.stopwords import ENGLISH_ALONE, STOP
 
@@ -40,8 +37,6 @@ SOUTH = re.compile(f"[{SOUTHEAST}]")
 EAST_CHARACTERS, SOUTHEAST_CHARACTERS = 1.7, 4.5
 # Longer words are no words, but encoded files and the like: characters that count as one.
 LONGEST_WORD, ENDLESS_CHARACTERS = 200, 6
-# Words whose terms are remembered.
-REMEMBERED = 1 << 16
 # Words per term of these scripts; terms of other scripts are words.
 SHARE: dict[str | None, float] = {"chinese": 0.25, "korean": 0.4, "southeast": 0.22, None: 1.0}
 
@@ -66,22 +61,6 @@ FOLDED = {
     **str.maketrans("ıёأإآٱىیکة", "iеااااييكه"),
     **{zero + n: str(n) for zero in (0x0660, 0x06F0, 0x0966) for n in range(10)},
 }
-
-Found = TypeVar("Found")
-
-
-def by_word(function: Callable[[str], Found]) -> Callable[[Collection[str]], Iterator[Found]]:
-    """Makes a function of a word one of several words, which remembers what it found for each.
-
-    Texts repeat their words. What is too long for a word is not remembered, since it may be huge.
-    """
-    remembered = lru_cache(maxsize=REMEMBERED)(function)
-
-    def each(words: Collection[str]) -> Iterator[Found]:
-        usual = max(map(len, words), default=0) <= LONGEST_WORD
-        return map(remembered if usual else function, words)
-
-    return each
 
 
 def terms(text: str) -> list[str]:
@@ -110,15 +89,16 @@ def count(text: str) -> int:
 
 def _spaced(text: str) -> int:
     words = text.split()
-    if max(map(len, words), default=0) <= LONGEST_WORD:
-        return len(words)
     endless = sum(len(word) for word in words if len(word) > LONGEST_WORD)
     return len(words) + endless // ENDLESS_CHARACTERS
 
 
 def extent(found: Iterable[str]) -> float:
     """Returns how many words some terms stand for; sequences of characters overlap."""
-    return sum(SHARE[script.lastgroup] if (script := RUN.match(t)) else 1.0 for t in found)
+    return sum(
+        SHARE[script.lastgroup] if not term.isascii() and (script := RUN.match(term)) else 1.0
+        for term in found
+    )
 
 
 def english(text: str) -> bool:
@@ -135,16 +115,12 @@ def folded(text: str) -> str:
     return plain.casefold().translate(FOLDED)
 
 
-def _cleaned(words: Collection[str]) -> Iterator[str]:
-    return chain.from_iterable(_terms_of(words))
-
-
-@by_word
-def _terms_of(word: str) -> tuple[str, ...]:
-    if not word.isascii() and DENSE.search(word):
-        return tuple(_sequences(word))
-    cut = _cut(word)
-    return (cut,) if cut else ()
+def _cleaned(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        if not word.isascii() and DENSE.search(word):
+            yield from _sequences(word)
+        elif cleaned := _cut(word):
+            yield cleaned
 
 
 def _cut(word: str) -> str:

@@ -75,10 +75,11 @@ def test_kill_9_at_any_moment_loses_no_acknowledged_turn(tmp_path, tiny, tiny_em
     for trial in range(TRIALS):
         writer = start(WRITER, tiny, path, kept, rng.choice((1, 1, 1, 7, 40)), preset.name)
         assert writer.stdout
-        writer.stdout.readline()
-        time.sleep(rng.uniform(0, 0.15))
+        assert writer.stdout.readline() == "ready\n"
+        printed = "".join(writer.stdout.readline() for _ in range(rng.randrange(6)))
+        time.sleep(rng.uniform(0, 0.05))
         writer.send_signal(signal.SIGKILL)
-        acknowledged = [int(line) for line in writer.stdout.read().split() if line.strip()]
+        acknowledged = [int(line) for line in (printed + writer.stdout.read()).split()]
         writer.wait()
         writer.stdout.close()
         with Memory.open(path, model=tiny_embedder, preset=preset) as memory:

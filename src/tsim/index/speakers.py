@@ -12,6 +12,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from tsim.stopwords import STOP
 from tsim.types import MODEL_ROLES, USER_ROLE
 from tsim.vectors import Vector
-from tsim.words import by_word
+from tsim.words import LONGEST_WORD
 
 # Letters with the vowel signs of Hindi, which `\\w` does not match.
 DEVANAGARI = "\u0900-\u0963\u0966-\u097f"
@@ -101,12 +102,17 @@ def first_person(text: str) -> int:
     """Returns how many words of a text are in the first person."""
     if UNDIVIDED.search(text):
         return sum(1 for _ in FIRST_PERSON.finditer(text))
-    return sum(_in_first_person(WORD.findall(text)))
+    words = WORD.findall(text)
+    if max(map(len, words), default=0) > LONGEST_WORD:  # not remembered: it may be huge
+        return sum(map(_is_first_person, words))
+    return sum(map(_remembered, words))
 
 
-@by_word
-def _in_first_person(word: str) -> bool:
+def _is_first_person(word: str) -> bool:
     return FIRST_PERSON.fullmatch(word) is not None
+
+
+_remembered = lru_cache(maxsize=1 << 16)(_is_first_person)
 
 
 class Speakers:

@@ -8,9 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.support.inspecting import HOME, WordEmbedder, opened
-from tsim import AccessError, Memory, NewTurn
+from tsim import AccessError, LimitError, Memory, NewTurn
 from tsim.server.access import Scope
 from tsim.server.inspector.guarding import LASTS, Tokens
+from tsim.server.inspector.rehearsals import Rehearsals
 from tsim.server.service import COOKIE
 
 HERE = {"origin": HOME, "sec-fetch-site": "same-origin"}
@@ -62,7 +63,7 @@ def client(inspector):
 
 def text_of(answer):
     """The text of a page without its tags."""
-    return html.unescape(re.sub(r"<[^>]+>", " ", answer.text))
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", answer.text)))
 
 
 def get(client, path="", status=200, **fields):
@@ -99,6 +100,21 @@ def test_a_map_has_a_block_for_each_episode_and_a_threshold_redraws_it(client):
     assert blocks[0] < blocks[2] == 60
     assert "begun wherever a new topic is at least 0 % likely" in text_of(many)
     assert 'class="level"' in many.text and 'class="level arrived"' in stored.text
+
+
+def test_a_long_thread_has_blocks_of_several_episodes_that_can_be_opened(service, client):
+    write(service, "default", "long", talk(450))
+    page = get(client, "/thread", thread="long", threshold="0")
+    assert page.text.count('class="block"') == 400
+    assert "450 episodes" in text_of(page) and "each of several episodes" in page.text
+    assert page.text.count("<tr><th") == 41  # a page of the list, and its head
+    inside = re.findall(
+        r'<a class="block" href="([^"]+)" aria-label="[^"]+, 2 episodes"', page.text
+    )
+    zoomed = client.get(html.unescape(inside[0]))
+    assert zoomed.text.count('class="block"') == 2
+    last = get(client, "/thread", thread="long", threshold="0", page="9")
+    assert "part 449" in last.text
 
 
 def test_a_part_of_a_thread_leads_to_the_parts_around_it(client):
@@ -139,7 +155,7 @@ def test_a_question_shows_spans_reasons_and_the_exact_context(service, client):
     (shown,) = re.findall(r'<pre[^>]*aria-label="Context">(.*?)</pre>', page.text, re.S)
     assert html.unescape(shown) == context
     words = text_of(page)
-    assert f"{tokens} of 90 tokens" in re.sub(r"\s+", " ", words)
+    assert f"{tokens} of 90 tokens" in words
     assert tokens <= 90
     assert page.text.count('<article class="hit"') == len(hits)
     assert "violin" in words and "new topic at its start" in words and "cosine" in words
@@ -167,8 +183,32 @@ def test_two_presets_are_compared_side_by_side(service, client):
     assert "on both sides" in words
     with reading(service) as memory:
         own = memory.thread("alice/ä b").search("violin lesson", budget=1100)
-    assert f"{len(own)} span" in re.sub(r"\s+", " ", words)
+    assert f"{len(own)} span" in words
     get(client, "/compare", 400, thread="alice/ä b", query="x", right="nonsense")
+
+
+def test_a_comparison_is_of_its_own_namespace(service, client):
+    asked = {"thread": "same", "query": "violin lesson", "right": "official"}
+    for namespace, word in (("default", "oboe"), ("second", "cello")):
+        turns = [NewTurn(role="user", text=f"a violin lesson with {word} {n}") for n in range(9)]
+        write(service, namespace, "same", turns)
+    assert "cello" not in get(client, "/compare", **asked).text
+    second = get(client, "/ns/second/compare", **asked).text
+    assert "cello" in second and "oboe" not in second
+
+
+def test_replays_are_kept_for_some_minutes_and_made_one_at_a_time(service, monkeypatch):
+    now = [0.0]
+    kept = Rehearsals(lambda: now[0])
+    with reading(service) as memory:
+        first = kept.of(memory, "default", "alice/ä b", "official")
+        assert kept.of(memory, "default", "alice/ä b", "official") is first
+        assert kept.of(memory, "other", "alice/ä b", "official") is not first
+        now[0] = 301.0
+        assert kept.of(memory, "default", "alice/ä b", "official") is not first
+        monkeypatch.setattr("tsim.server.inspector.rehearsals.PATIENCE", 0.01)
+        with kept._replaying, pytest.raises(LimitError, match="try again"):
+            kept.of(memory, "default", "alice/ä b", "official")
 
 
 def test_a_thread_that_is_too_long_to_compare_says_so(service, client, monkeypatch):

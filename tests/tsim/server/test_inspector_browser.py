@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.inspecting import WordEmbedder
-from tests.support.served import served
+from tests.support.served import make_key, served
 from tests.tsim.server.test_inspector import NASTY, talk
 from tsim import Memory, NewTurn
+from tsim.server.access import Scope
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
@@ -32,10 +33,22 @@ def browser():
         opened.close()
 
 
+def woven(count):
+    """Three conversations at a time, turn by turn; each has eight turns."""
+    return [
+        NewTurn(
+            role=("user", "model")[n // 3 % 2],
+            text=" ".join(f"word{n % 3 + 3 * (n // 24)}x{k}" for k in range(9)) + f" {n}",
+        )
+        for n in range(count)
+    ]
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     made = tmp_path_factory.mktemp("memories")
     remember(made, "t", [*talk(60), NewTurn(role=NASTY[:40], text=NASTY)])
+    remember(made, "woven", woven(240))
     return made
 
 
@@ -151,6 +164,43 @@ def test_arrows_go_from_block_to_block_and_enter_opens_one(open_page):
     assert "Turns 2–2" in page.locator("h1").inner_text()
 
 
+def test_interleaved_conversations_are_drawn_in_lanes(open_page):
+    page = open_page()
+    page.goto(PAGES["braid"])
+    assert page.locator("circle.node").count() == 120
+    rows = {node.get_attribute("cy") for node in page.locator("circle.node").all()}
+    assert len(rows) >= 3 and page.locator("path.reply").count() > 60
+    page.locator(".braid a").nth(5).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/turn?thread=woven&turn=65")
+    page.goto(PAGES["woven"])
+    assert page.locator("circle.halo").count() >= 3
+
+
+def test_a_key_is_typed_once_and_logging_out_forgets_it(browser, tmp_path):
+    remember(tmp_path, "t", talk(6))
+    token = make_key(tmp_path, "default", Scope.READ)["Authorization"].removeprefix("Bearer ")
+    with served(tmp_path, embedder=WordEmbedder(), keys=True) as address:
+        context = browser.new_context(base_url=address)
+        page = context.new_page()
+        page.goto(THREAD)
+        page.keyboard.type("wrong")
+        page.keyboard.press("Enter")
+        assert "unknown" in page.get_by_role("alert").inner_text()
+        page.get_by_label("Key").fill(token)
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**{THREAD}")
+        assert page.locator("a.block").count() >= 1
+        (cookie,) = context.cookies()
+        assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+        page.get_by_role("button", name="Log out").click()
+        page.wait_for_url("**/login")
+        assert context.cookies() == []
+        page.goto("/inspector")
+        assert page.get_by_label("Key").is_visible()
+        context.close()
+
+
 def test_turns_are_chosen_previewed_and_forgotten(open_page, place):
     remember(place, "gone", talk(12))
     page = open_page()
@@ -189,7 +239,8 @@ PAGES = {
     "turns": "/inspector/turns?thread=t&first=50",
     "ask": "/inspector/ask?thread=t&query=When+is+the+violin+lesson",
     "compare": "/inspector/compare?thread=t&query=When+is+the+violin+lesson",
-    "braid": "/inspector/braid?thread=t",
+    "braid": "/inspector/braid?thread=woven&first=60",
+    "woven": "/inspector/ask?thread=woven&query=word30x1+word30x2+word30x5",
     "forget": "/inspector/forget?thread=t&turns=1-3",
 }
 LOOKS = {

@@ -70,6 +70,7 @@ class Node:
     y: str
     lane: int
     user: bool
+    interleaved: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +170,7 @@ def braid_drawing(braid: Braid, users: Mapping[int, bool]) -> BraidDrawing:
                 y=_n(at[s.turn][1]),
                 lane=s.lane,
                 user=users.get(s.turn, False),
+                interleaved=s.interleaved,
             )
             for s in braid.strands
         ),
