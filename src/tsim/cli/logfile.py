@@ -1,6 +1,8 @@
 """The log that `tsim add` reads: options, and what is said about it."""
 
 import sys
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +12,14 @@ import typer
 from tsim.cli.shell import say, tell
 from tsim.errors import InputError
 from tsim.logs import Format, Log, read_log
+from tsim.types import Turn
 
 # The exit code of a log that was added except for messages that could not be read.
 INCOMPLETE = 3
 # Problems that are shown; with --json all are listed.
 SHOWN = 10
+# Turns by which a log is recognised that was added before.
+BEGINNING = 2
 UNCOUNTABLE = frozenset({"audio", "media", "meta", "nested meta", "thinking"})
 
 LogFormat = Annotated[
@@ -54,8 +59,15 @@ def described(log: Log) -> dict[str, Any]:
     return {
         "format": log.format.value,
         "skipped": dict(log.skipped),
+        "untimed": untimed(log),
         "problems": [asdict(problem) for problem in log.problems],
     }
+
+
+def untimed(log: Log) -> int:
+    """Returns how many turns have no time; 0 if none of the log has one."""
+    without = sum(turn.at is None for turn in log.turns)
+    return without if without < len(log.turns) else 0
 
 
 def say_what_was_left_out(log: Log, source: str) -> None:
@@ -64,10 +76,28 @@ def say_what_was_left_out(log: Log, source: str) -> None:
         say("read as plain text: each paragraph is a turn of the user")
     if log.skipped:
         say("left out:", ", ".join(_counted(kind, n) for kind, n in log.skipped.items()))
+    if count := untimed(log):
+        say(f"without a time, unlike the others: {_counted('turn', count)}")
     for problem in log.problems[:SHOWN]:
         tell(f"{source}, {problem}", style="yellow")
     if len(log.problems) > SHOWN:
         tell(f"and {len(log.problems) - SHOWN} more problems; --json lists them all")
+
+
+def is_there(log: Log, stored: Iterable[Turn]) -> bool:
+    """Returns whether the first turns of a log, if they have no ids, are in a thread already.
+
+    A single turn does not tell: people say the same twice.
+    """
+    begins = [(turn.role, turn.text, turn.at) for turn in log.turns[:BEGINNING] if not turn.id]
+    if len(begins) < BEGINNING:
+        return False
+    seen = deque[tuple[str, str, float | None]](maxlen=BEGINNING)
+    for turn in stored:
+        seen.append((turn.role, turn.text, turn.at))
+        if [*seen] == begins:
+            return True
+    return False
 
 
 def _counted(kind: str, count: int) -> str:

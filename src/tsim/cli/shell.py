@@ -74,12 +74,25 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Shows a progress bar with an ETA on stderr; yields a function of (done, total)."""
+    """Shows a progress bar with an ETA on stderr; yields a function of (done, total).
+
+    There is no bar before there is something to count.
+    """
     unit: ProgressColumn = DownloadColumn() if in_bytes else MofNCompleteColumn()
     name = TextColumn("{task.description}", markup=False)
-    with Progress(name, BarColumn(), unit, TimeRemainingColumn(), console=stderr) as bar:
-        task = bar.add_task(visible(label), total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar = Progress(name, BarColumn(), unit, TimeRemainingColumn(), console=stderr)
+    task = bar.add_task(visible(label), total=None)
+
+    def report(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if total:
+            bar.start()
+
+    try:
+        yield report
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 def failed(error: Exception, *, as_json: bool) -> Exception:

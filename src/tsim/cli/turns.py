@@ -17,6 +17,7 @@ from tsim.cli.logfile import (
     LogFormat,
     Strict,
     described,
+    is_there,
     read,
     say_what_was_left_out,
 )
@@ -39,7 +40,7 @@ from tsim.cli.options import (
     narrowed,
     text_or_stdin,
 )
-from tsim.cli.shell import AsJson, hand_over, print_json, progress_bar, say, show
+from tsim.cli.shell import AsJson, hand_over, print_json, progress_bar, say, show, tell
 from tsim.errors import InputError
 from tsim.excerpt import excerpt
 from tsim.logs.detect import Format
@@ -119,7 +120,11 @@ def add(
     else:
         log = read(file, source, format=format, strict=strict, ids=ids)
     with Memory.open(memory, model=model, preset=preset) as opened, progress_bar("turns") as report:
-        receipts = opened.thread(thread).add_many(log.turns, progress=report)
+        named = opened.thread(thread)
+        if text is None and named and is_there(log, named):
+            tell(f"the first turns of {source} are in {thread} already; adding it again", "yellow")
+        report(0, len(log.turns))
+        receipts = named.add_many(log.turns, progress=report)
     if as_json:
         print_json({"receipts": [asdict(receipt) for receipt in receipts], **described(log)})
     else:

@@ -1,6 +1,7 @@
 """The names that the parts of a message have in different logs, and how their values are read."""
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -34,6 +35,13 @@ ROLES = {
     "function": "tool",
     "observation": "tool",
 } | {name: name for name in ("user", "assistant", "model", "system", "developer", "tool")}
+
+# 1.4.2026, 01.04.2026 9:30, 01.04.2026, 09:30:00+02:00
+DOTTED = re.compile(
+    r"(\d{1,2})\.(\d{1,2})\.(\d{4})"
+    r"(?:,?[ T]\s*(\d{1,2})(:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?))?",
+    re.ASCII,
+)
 
 # Seconds are below this number until the year 5138, milliseconds are above it since 1973.
 MILLISECONDS = 1e11
@@ -88,8 +96,8 @@ def id_of(value: Mapping[str, Any]) -> str | None:
 def seconds_of(value: object) -> float:
     """Returns a time as seconds since the epoch.
 
-    Takes datetimes with a time zone, numbers of seconds or milliseconds, such numbers as text, and
-    ISO 8601. A text without a time zone is taken as UTC.
+    Takes datetimes with a time zone, numbers of seconds or milliseconds, such numbers as text, ISO
+    8601, and days before months with dots between. A text without a zone is taken as UTC.
 
     Raises:
         InputError: The value is not a time.
@@ -116,7 +124,16 @@ def _from_text(text: str) -> object:
         return float(text)
     except ValueError:
         try:
-            found = datetime.fromisoformat(text)
+            found = datetime.fromisoformat(_iso(text))
             return found if found.tzinfo else found.replace(tzinfo=UTC)
         except ValueError:
             return text
+
+
+def _iso(text: str) -> str:
+    """Returns a time whose day comes first, as it does where dots are between, as ISO 8601."""
+    dotted = DOTTED.fullmatch(text)
+    if dotted is None:
+        return text
+    day, month, year, hour, rest = dotted.groups()
+    return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}{rest}" if hour else "")

@@ -60,14 +60,15 @@ def _body(record: dict[str, Any], where: str) -> Iterator[Entry]:
 
 def _inside(record: dict[str, Any]) -> Iterator[object]:
     """Yields the records that a record consists of; none if it is a message."""
+    record = _answered(record)
     body = {} if "type" in record else record  # items of the Responses API have these keys too
     for key in INSTRUCTIONS:
         match body.get(key):
             case str(text) | list(text) | {"parts": list(text)}:
-                yield {"role": "system", "content": text}
+                yield _timed(record, {"role": "system", "content": text})
     for key in (*PROMPT, "input"):
         yield from _spoken("user", body.get(key), record)
-    yield from (record[key] for key in LISTS if isinstance(record.get(key), list))
+    yield from (_each(record, record[key]) for key in LISTS if isinstance(record.get(key), list))
     yield from (body[key] for key in OTHERS if isinstance(body.get(key), list | dict))
     for key in ("choices", "candidates"):
         if isinstance(record.get(key), list):
@@ -86,7 +87,12 @@ def _spoken(
     if isinstance(value, str):
         yield _timed(outer, {"role": role, "content": value})
     elif isinstance(value, list):
-        yield [_timed(outer, one) if isinstance(one, dict) else one for one in value]
+        yield _each(outer, value)
+
+
+def _each(outer: Mapping[str, Any], values: list[object]) -> list[object]:
+    """Returns the records of a list, each with the time of what they came in if it has none."""
+    return [_timed(outer, one) if isinstance(one, dict) else one for one in values]
 
 
 def _choices(record: dict[str, Any], choices: list[object]) -> Iterator[object]:
@@ -111,6 +117,15 @@ def _inheriting(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     return _timed(outer, inner)
 
 
+def _answered(record: dict[str, Any]) -> dict[str, Any]:
+    """Returns a record with the time of the response in it, if it has none: requests have none."""
+    match record:
+        case {"response": {"body": dict(response)} | dict(response)}:
+            return _timed(response, record)
+    return record
+
+
 def _timed(outer: Mapping[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     when, at = first(outer, TIME)
-    return {**inner, when: at} if when and not first(inner, TIME)[0] else inner
+    # Not as `at`: a message is no problem because of what it came in.
+    return {**inner, "time": at} if when and not first(inner, TIME)[0] else inner

@@ -309,3 +309,29 @@ def test_the_list_of_episodes_shows_turns_as_headings_do(inside):
     listed = inside("episodes").stdout
     assert "0-0" not in listed
     assert "[0]" in inside("context", "gpu", "--min-relevance", "0").stdout
+
+
+def test_a_file_without_ids_that_was_added_before_is_noticed(inside, tmp_path):
+    chat = tmp_path / "chat.csv"
+    chat.write_text("name,text,date\nAda,hello,01.05.2026 09:30\nBen,yes,\nAda,fine,\n")
+    first = inside("add", "chat.csv")
+    assert "already" not in first.stderr
+    assert "without a time, unlike the others: 2 turns\n" in first.stdout
+    again = inside("add", "chat.csv", "--json")
+    assert "the first turns of chat.csv are in default already" in " ".join(again.stderr.split())
+    assert json.loads(again.stdout)["untimed"] == 2
+    chat.write_text("name,text\nAda,hello\nBen,yes\n")  # without the time
+    untimed = inside("add", "chat.csv")
+    assert "already" not in untimed.stderr
+    assert "without a time" not in untimed.stdout  # none has one
+    known = [{"role": "user", "text": text, "id": text} for text in ("one", "two")]
+    (tmp_path / "ids.json").write_text(json.dumps(known))
+    for _ in range(2):
+        assert "already" not in inside("add", "ids.json").stderr
+
+
+def test_there_is_no_bar_where_there_is_nothing_to_count(filled):
+    checked = filled("doctor")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    rebuilt = filled("doctor", "--rebuild")
+    assert "24/24" in rebuilt.stderr

@@ -314,10 +314,56 @@ def test_tables(mark):
         "2026-05-01T12:00:00Z",
         "2026-05-01T14:00:00+02:00",
         "2026-05-01 12:00",
+        "01.05.2026 12:00",
+        "1.5.2026, 12:00:00",
+        "01.05.2026 14:00+02:00",
     ],
 )
 def test_times_are_seconds_milliseconds_or_iso(name, value):
     assert read({"role": "user", "text": "x", name: value}).turns[0].at == MAY
+
+
+def test_days_may_come_first_where_dots_are_between():
+    rows = ["29.02.2028", "1.5.2026", "01.05.2026 9:30", "30.02.2026", "13.13.2026", "1.5.26"]
+    log = read("name,text,date\n" + "".join(f"Ada,hello,{row}\n" for row in rows))
+    assert [turn.at for turn in log.turns[:3]] == [MAY + 668.5 * 86_400, MAY - 43_200, MAY - 9_000]
+    assert [turn.at for turn in log.turns[3:]] == [None, None, None]
+    assert log.skipped == {"unreadable time": 3}
+
+
+ASKED = {
+    "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+}
+ANSWERED = {"choices": [{"message": {"role": "assistant", "content": "Hello."}}]}
+
+
+@pytest.mark.parametrize(
+    ("record", "times"),
+    [
+        ({"timestamp": MAY, "request": ASKED, "response": ANSWERED}, [MAY] * 3),
+        (
+            {"timestamp": MAY, "request": ASKED, "response": {**ANSWERED, "created": MAY + 2}},
+            [MAY, MAY, MAY + 2],
+        ),
+        ({"request": ASKED, "response": {**ANSWERED, "created": MAY}}, [MAY] * 3),
+        (
+            {"request": {"body": ASKED}, "response": {"body": {**ANSWERED, "created": MAY}}},
+            [MAY] * 3,
+        ),
+        ({"created_at": MAY, "system": "Be brief.", **ASKED}, [MAY] * 3),
+        ({"at": "home", **ASKED}, [None] * 2),
+    ],
+)
+def test_what_was_asked_has_the_time_of_its_record_or_of_the_response(record, times):
+    log = read(record)
+    assert [turn.at for turn in log.turns] == times
+    assert log.problems == ()
+
+
+def test_a_message_in_a_record_keeps_its_own_time():
+    messages = [{"role": "user", "text": "a", "at": MAY}, {"role": "user", "text": "b"}]
+    log = read({"created_at": MAY - 60, "messages": messages})
+    assert [turn.at for turn in log.turns] == [MAY, MAY - 60]
 
 
 def test_a_time_that_cannot_be_read_is_refused_if_it_is_ours_and_left_out_otherwise():
