@@ -14,7 +14,7 @@ def test_a_thread_goes_in_is_searched_exported_and_forgotten(tsim, tmp_path, pre
     (tmp_path / "chat.jsonl").write_text(LINES)
     added = json.loads(tsim("add", "chat.jsonl", "--json", "--preset", preset.name).stdout)
     receipts = added.pop("receipts")
-    assert added == {"format": "jsonl", "skipped": {}, "problems": []}
+    assert added == {"format": "jsonl", "skipped": {}, "untimed": 0, "problems": []}
     assert [receipt["turn"] for receipt in receipts] == list(range(24))
 
     found = tsim("search", "budget rule 3", "-k", "2", "--min-relevance", "0", "--json")
