@@ -382,6 +382,7 @@ def batching(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None
     """How many texts share a pass, if a pass takes 5 ms."""
     for clients in CROWDS:
         with serving(directory, cost=0.005, workers=options.workers) as served:
+            served.send(requests_of("search", sizes), 1, 0)
             times = served.send(requests_of("mixed", sizes), clients, options.seconds)
         texts, passes = served.embedded["texts"], served.embedded["passes"]
         told("server, 5 ms a pass", clients, "mixed", times)
