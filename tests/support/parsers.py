@@ -448,7 +448,8 @@ def _export(directory: Path) -> Target:
 def _tools(directory: Path) -> Target:
     """Calls of tools by assistants."""
     directory.mkdir()
-    confirm = issue(b"secret", Shown(namespace="", thread="default", turns=(0,)), NOW.timestamp())
+    shown = Shown(namespace="", thread="default", turns=(0,), lines=("user: one gpu",))
+    confirm = issue(b"secret", shown, NOW.timestamp())
     calls = {
         "remember": {"text": "one gpu", "role": "user", "at": "2d", "id": "a", "turns": None},
         "recall": {"query": "one gpu", "since": "7d", "roles": ["user"], "min_relevance": 0.1},

@@ -7,6 +7,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 
 from tsim import __version__, private
 from tsim.embed import Embedder, open_embedder
+from tsim.errors import AccessError
 from tsim.server import inspector, problems, rest
 from tsim.server.access import Scope
 from tsim.server.access.gate import Access
@@ -106,7 +107,9 @@ def _health(metrics: Metrics) -> APIRouter:
     @routes.get("/metrics", include_in_schema=False)
     async def figures(request: Request) -> Response:
         service: Service = request.app.state.service
-        await service.work(lambda: service.caller(request, Scope.ADMIN))
+        caller = await service.work(lambda: service.caller(request, Scope.ADMIN))
+        if caller.principal.namespace is not None:
+            raise AccessError("metrics are of all namespaces; this key is for one")
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return routes

@@ -4,12 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tsim.checking import META_NAMES
 from tsim.types import Episode, Hit, Receipt, Turn
 
+# Characters of a question, threads that are asked, speakers, and turns that are named: one request
+# must not keep a worker from the others for long.
+QUERY, THREADS, ROLES, TURNS = 16_000, 256, 256, 20_000
+# Fields of a body. Each that is unknown would be an error of its own.
+FIELDS = 64
+
 Value: TypeAlias = str | int | float | bool | None
-Meta: TypeAlias = dict[str, Value]
+Meta: TypeAlias = Annotated[dict[str, Value], Field(max_length=META_NAMES)]
+Asked: TypeAlias = Annotated[
+    str, Field(max_length=QUERY, description="A question or request in plain language.")
+]
+Names: TypeAlias = Annotated[list[str], Field(fail_fast=True, min_length=1, max_length=THREADS)]
+Roles: TypeAlias = Annotated[list[str], Field(fail_fast=True, max_length=ROLES)]
+Ids: TypeAlias = Annotated[list[int], Field(fail_fast=True, max_length=TURNS)]
 # Seconds since the epoch, or an ISO 8601 text.
 Moment: TypeAlias = float | str
 
@@ -18,6 +31,14 @@ class Body(BaseModel):
     """A request: a field that is not known is more likely misspelt than superfluous."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, value: Any) -> Any:
+        for some in (value, value.get("meta")) if isinstance(value, dict) else ():
+            if isinstance(some, dict) and len(some) > FIELDS:
+                raise ValueError(f"found {len(some)} fields, expected at most {FIELDS}")
+        return value
 
 
 class TurnsBody(Body):
@@ -46,6 +67,7 @@ class TurnsBody(Body):
         list[dict[str, Any]],
         Field(
             min_length=1,
+            fail_fast=True,
             description="Each has `role` and `text` (or `content`), and maybe `at` (seconds or "
             "ISO 8601), `id` and `meta`. A turn whose id is there already is not added again.",
         ),
@@ -57,7 +79,7 @@ class Narrowing(Body):
 
     since: Annotated[Moment | None, Field(description="From this time on.")] = None
     until: Annotated[Moment | None, Field(description="Before this time.")] = None
-    roles: Annotated[list[str] | None, Field(description="Of these speakers.")] = None
+    roles: Annotated[Roles | None, Field(description="Of these speakers.")] = None
     meta: Annotated[Meta | None, Field(description="With these names and values.")] = None
 
 
@@ -68,7 +90,7 @@ class ContextBody(Narrowing):
         json_schema_extra={"examples": [{"query": "Which GPU may it use?", "budget": 600}]}
     )
 
-    query: Annotated[str, Field(description="A question or request in plain language.")]
+    query: Asked
     budget: Annotated[int | None, Field(gt=0, description="Most tokens of what is returned.")] = (
         None
     )
@@ -85,13 +107,13 @@ class SearchBody(ContextBody):
 class SearchAcrossBody(SearchBody):
     """A question to several threads."""
 
-    threads: Annotated[list[str], Field(min_length=1)]
+    threads: Names
 
 
 class ContextAcrossBody(ContextBody):
     """A question to several threads."""
 
-    threads: Annotated[list[str], Field(min_length=1)]
+    threads: Names
 
 
 class ForgetBody(Narrowing):
@@ -99,7 +121,7 @@ class ForgetBody(Narrowing):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turns": [17, 18]}]})
 
-    turns: list[int] | None = None
+    turns: Ids | None = None
     episode: int | None = None
 
 
@@ -108,7 +130,7 @@ class PreviewBody(ForgetBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"query": "my address"}]})
 
-    query: str | None = None
+    query: Asked | None = None
     min_relevance: Annotated[float | None, Field(ge=0, le=1)] = None
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from starlette.datastructures import Headers
@@ -19,9 +19,12 @@ from tsim.errors import (
 )
 from tsim.server import problems
 from tsim.server.rates import Rates
+from tsim.server.service import SENDER
 from tsim.server.settings import LOOPBACK, Settings
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+# Where a browser says that a request comes from: the server's own pages, or its user.
+OWN = frozenset({"same-origin", "none"})
 # Requests without which nobody could tell whether the server lives.
 UNLIMITED = "/health/"
 UPLOAD = "/import"
@@ -34,6 +37,7 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 )
 
 
@@ -92,8 +96,13 @@ class Guard:
         origin = headers.get("origin")
         if scope["method"] not in SAFE and origin is not None and not _same(origin, host):
             raise AccessError("requests of other sites are refused")
+        # A page cannot read the answer, but learn from how long it takes, and make work.
+        if headers.get("sec-fetch-site", "none") not in OWN and not _opened(headers):
+            raise AccessError("requests of other sites are refused")
         path: str = scope["path"]
-        if not path.startswith(UNLIMITED) and not self._rates.take(_sender(scope, headers)):
+        sender = _sender(scope, headers)
+        SENDER.set(sender)
+        if not path.startswith(UNLIMITED) and not self._rates.take(sender):
             raise TooManyError("requests come too fast; wait a second")
         most = self._limits.upload if _is_upload(scope) else self._limits.body
         length = headers.get("content-length", "0")
@@ -199,7 +208,12 @@ def _same(origin: str, host: str) -> bool:
         return False
 
 
-def _sender(scope: Scope, headers: Headers) -> object:
+def _opened(headers: Headers) -> bool:
+    """Returns whether a browser shows the answer as a page of its own: somebody followed a link."""
+    return headers.get("sec-fetch-dest") == "document"
+
+
+def _sender(scope: Scope, headers: Headers) -> Hashable:
     credential = headers.get("authorization") or headers.get("cookie")
     if credential:
         return hashlib.blake2b(credential.encode(), digest_size=16).digest()

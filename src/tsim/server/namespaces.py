@@ -4,10 +4,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from tsim import unfinished
 from tsim.embed import Embedder
-from tsim.errors import ThreadMissingError
+from tsim.errors import InputError, MismatchError, ThreadMissingError
 from tsim.memory import Memory
 from tsim.residency import Residency
 from tsim.server.names import FILE, check_namespace
@@ -19,8 +21,11 @@ OPEN = 64
 
 @dataclass(slots=True)
 class _Opened:
-    memory: Memory
+    """A memory, or one that is being opened; others are not kept waiting meanwhile."""
+
+    memory: Memory | None = None
     users: int = 0
+    opening: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Namespaces:
@@ -41,7 +46,6 @@ class Namespaces:
         self.resident = Residency(settings.limits.resident)
         self._guard = threading.Lock()
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
-        self._opening: dict[str, threading.Lock] = {}
 
     @property
     def count(self) -> int:
@@ -68,51 +72,86 @@ class Namespaces:
             InputError: It is no name of a namespace.
             ThreadMissingError: It has no memory, so there is no thread in it either.
         """
-        opened = self._acquire(check_namespace(name), create)
+        path = self._path(name)
+        with self._guard:
+            opened = self._opened.setdefault(name, _Opened())
+            opened.users += 1
+            self._opened.move_to_end(name)
         try:
-            yield opened.memory
+            with _unplaced(path, name):
+                yield self._opened_at(path, opened, create)
         finally:
             with self._guard:
                 opened.users -= 1
+                # Names that were only asked for are not kept.
+                if opened.memory is None and not opened.users:
+                    del self._opened[name]
             self._close_unused(self._most)
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[Memory]:
+        """Yields the memory of a namespace, or an empty one that is removed afterwards.
+
+        Raises:
+            InputError: It is no name of a namespace.
+            ThreadMissingError: Another memory file is the only one that is served.
+        """
+        path = self._path(name)
+        if path.is_file():
+            with self.using(name) as memory:
+                yield memory
+            return
+        with (
+            unfinished.scratch(self._settings.directory) as directory,
+            self._open(directory / path.name) as memory,
+        ):
+            yield memory
 
     def close(self) -> None:
         """Closes all memories that are not in use."""
         self._close_unused(0)
 
-    def _acquire(self, name: str, create: bool) -> _Opened:
-        with self._guard:
-            opening = self._opening.setdefault(name, threading.Lock())
-        # Others are not kept waiting while a file is opened.
-        with opening:
-            with self._guard:
-                found = self._opened.get(name)
-                if found is not None:
-                    found.users += 1
-                    self._opened.move_to_end(name)
-                    return found
-            path = self._settings.directory / f"{name}{FILE}"
-            served = self._settings.only in (None, name)
-            if not served or not (create or path.is_file()):
-                raise ThreadMissingError("there is no thread yet; adding a turn creates one")
-            memory = Memory.open(
-                path,
-                model=self._embedder,
-                preset=None if path.is_file() else self._settings.preset,
-                tokens=self._settings.tokens,
-                resident=self.resident,
-            )
-            found = _Opened(memory, users=1)
-            with self._guard:
-                self._opened[name] = found
-            return found
+    def _path(self, name: str) -> Path:
+        if self._settings.only not in (None, check_namespace(name)):
+            raise _missing()
+        return self._settings.directory / f"{name}{FILE}"
+
+    def _opened_at(self, path: Path, opened: _Opened, create: bool) -> Memory:
+        with opened.opening:
+            if opened.memory is None:
+                if not (create or path.is_file()):
+                    raise _missing()
+                opened.memory = self._open(path)
+            return opened.memory
+
+    def _open(self, path: Path) -> Memory:
+        return Memory.open(
+            path,
+            model=self._embedder,
+            preset=None if path.is_file() else self._settings.preset,
+            tokens=self._settings.tokens,
+            resident=self.resident,
+        )
 
     def _close_unused(self, most: int) -> None:
         with self._guard:
             unused = [name for name, one in self._opened.items() if not one.users]
-            gone = unused[: max(0, len(self._opened) - most)]
-            memories = [self._opened.pop(name).memory for name in gone]
-            for name in gone:
-                self._opening.pop(name, None)
-        for memory in memories:
-            memory.close()
+            gone = [self._opened.pop(name) for name in unused[: max(0, len(self._opened) - most)]]
+        for one in gone:
+            if one.memory is not None:
+                one.memory.close()
+
+
+@contextmanager
+def _unplaced(path: Path, name: str) -> Iterator[None]:
+    """Makes errors that clients are told of name the namespace rather than its file."""
+    try:
+        yield
+    except (InputError, MismatchError) as error:
+        if str(path) not in str(error):
+            raise
+        raise type(error)(str(error).replace(str(path), name)) from error
+
+
+def _missing() -> ThreadMissingError:
+    return ThreadMissingError("there is no thread yet; adding a turn creates one")

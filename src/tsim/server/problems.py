@@ -87,10 +87,12 @@ def status_of(error: TsimError) -> HTTPStatus:
 
 
 def detail(error: TsimError) -> str:
-    """Returns what a client may know of an error: nothing of the server's files."""
+    """Returns what a client may know of an error: nothing of the server's files and network."""
     if isinstance(error, ThreadMissingError):
         return "there is no such thread; adding a turn creates it"
-    if isinstance(error, StoreError | ModelError) and not isinstance(error, MismatchError):
+    if isinstance(error, StoreError | ModelError | RemoteError) and not isinstance(
+        error, MismatchError
+    ):
         log.error("%s", error)
         phrase = status_of(error).phrase.lower()
         return f"the memory cannot be used ({phrase}); the server's log says why"
@@ -116,7 +118,8 @@ def register(app: FastAPI) -> None:
         return problem(error.status_code, kind, str(error.detail), error.headers)
 
     async def unexpected(request: Request, error: Exception) -> Response:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        # The traceback says where. The address names threads, and may have anything in it.
+        log.error("a request failed (%s)", request.method, exc_info=error)
         return problem(500, TsimError.kind, "the server failed; its log says why")
 
     async def gone(_: Request, __: Exception) -> Response:

@@ -1,9 +1,11 @@
 """What all parts of a server share: who calls, the memories, and workers for what blocks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
@@ -18,6 +20,8 @@ T = TypeVar("T")
 
 # The cookie in which a browser keeps its key.
 COOKIE = "tsim_key"
+# Whose request is answered, before anybody has asked whether the key is valid.
+SENDER: ContextVar[Hashable] = ContextVar("tsim_sender", default=None)
 
 
 class Gate(Protocol):
@@ -55,19 +59,26 @@ class Service:
         self.namespaces = namespaces
         self.gate = gate
         self._workers: CapacityLimiter | None = None
+        self._shares: WeakValueDictionary[Hashable, CapacityLimiter] = WeakValueDictionary()
 
     async def work(self, function: Callable[[], T]) -> T:
-        """Runs what blocks in one of a few threads.
+        """Runs what blocks in one of a few threads, of which no sender gets all.
 
         Raises:
             LimitError: Too many others wait already.
         """
+        limits = self.settings.limits
         if self._workers is None:
-            self._workers = CapacityLimiter(self.settings.limits.workers)
-        if self._workers.statistics().tasks_waiting >= self.settings.limits.waiting:
+            self._workers = CapacityLimiter(limits.workers)
+        share = self._shares.get(SENDER.get())
+        if share is None:
+            share = CapacityLimiter(max(1, limits.workers * 3 // 4))
+            self._shares[SENDER.get()] = share
+        if any(one.statistics().tasks_waiting >= limits.waiting for one in (self._workers, share)):
             raise LimitError("too many requests wait already; try again in a second")
-        # What was begun is finished, also if the client has gone.
-        return await to_thread.run_sync(function, limiter=self._workers)
+        async with share:
+            # What was begun is finished, also if the client has gone.
+            return await to_thread.run_sync(function, limiter=self._workers)
 
     def caller(
         self, connection: HTTPConnection, scope: Scope | None, named: str | None = None
@@ -102,6 +113,12 @@ class Service:
             ThreadMissingError: There is none, and it should not be created.
         """
         with self.namespaces.using(caller.namespace, create=create) as memory:
+            yield memory
+
+    @contextmanager
+    def reading(self, caller: Caller) -> Iterator[Memory]:
+        """Yields the memory of the caller's namespace; an empty one, if there is none."""
+        with self.namespaces.reading(caller.namespace) as memory:
             yield memory
 
     def note(self, caller: Caller, action: str, **about: object) -> None:

@@ -5,7 +5,7 @@ added and memories that are verified, before anything is written.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -93,7 +93,7 @@ def import_(
             exists.
         MismatchError: The export was written with another model or preset.
     """
-    path = source if isinstance(source, Path) else str(getattr(source, "name", "the stream"))
+    path = source if isinstance(source, Path) else _called(source)
     head, sections = _read(source, path)
     for name in differing(head.settings, settings):
         raise MismatchError(
@@ -116,7 +116,8 @@ def import_(
 def _read(source: Path | BinaryIO, path: Path | str) -> tuple[Head, list[_Section]]:
     """Reads the lines, which must be whole, unchanged and in order."""
     head: Head | None = None
-    sections: list[_Section] = []
+    current: _Section | None = None
+    sections: dict[str, _Section] = {}
     digest = hashlib.sha256()
     lines = _lines(source, path)
     for number, line in enumerate(lines, 1):
@@ -128,7 +129,7 @@ def _read(source: Path | BinaryIO, path: Path | str) -> tuple[Head, list[_Sectio
         if isinstance(item, Head):
             head = item
         elif isinstance(item, ThreadLine):
-            sections.append(_Section(head=_named(where, item, sections)))
+            sections[item.name] = current = _Section(head=_named(where, item, sections))
         elif isinstance(item, End):
             if (item.lines, item.sha256) != (number - 1, digest.hexdigest()):
                 raise InputError(
@@ -138,27 +139,33 @@ def _read(source: Path | BinaryIO, path: Path | str) -> tuple[Head, list[_Sectio
             if next(lines, None) is not None:
                 raise InputError(f"{path} goes on after its end, line {number}; {NOTHING}")
             if head is not None:
-                return head, sections
+                return head, [*sections.values()]
         else:
-            _append(where, sections, item)
+            _append(where, current, item)
         digest.update(line)
     raise InputError(f"{path} is not a complete export of a memory; {NOTHING}")
 
 
-def _named(where: str, item: ThreadLine, before: Sequence[_Section]) -> ThreadLine:
+def _called(stream: BinaryIO) -> str:
+    """Returns what messages call a stream; one without a name of its own has a number."""
+    name = getattr(stream, "name", None)
+    return name if isinstance(name, str) else "the stream"
+
+
+def _named(where: str, item: ThreadLine, before: Container[str]) -> ThreadLine:
     try:
         check_name(item.name)
     except InputError as error:
         raise InputError(f"{where}: {error}; {NOTHING}") from error
-    if any(section.head.name == item.name for section in before):
+    if item.name in before:
         raise InputError(f"{where}: thread {item.name!r:.80} occurs twice; {NOTHING}")
     return item
 
 
-def _append(where: str, sections: Sequence[_Section], row: Row) -> None:
-    if not sections:
+def _append(where: str, section: _Section | None, row: Row) -> None:
+    if section is None:
         raise InputError(f"{where}: found {row.kind!r} before the first thread; {NOTHING}")
-    rows = sections[-1].rows
+    rows = section.rows
     if rows and ROWS.index(type(row)) < ROWS.index(type(rows[-1])):
         raise InputError(f"{where}: found {row.kind!r} after {rows[-1].kind!r}; {NOTHING}")
     rows.append(row)

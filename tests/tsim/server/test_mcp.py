@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -242,6 +243,21 @@ def test_nothing_is_forgotten_without_a_confirmation_of_exactly_this(ask, memory
     assert len(memory.thread("default")) == 1
 
 
+def test_a_confirmation_is_not_for_a_thread_that_was_begun_anew(ask, memory):
+    memory.thread("default").add("user", RULE)
+    token = said(ask("forget", turns=[0]))["confirm"]
+    memory.forget_thread("default")
+    memory.thread("default").add("user", LETTER)
+    assert "nothing was removed" in refused(ask("forget", turns=[0], confirm=token))
+    assert len(memory.thread("default")) == 1
+
+
+def test_questions_are_bounded(ask, memory):
+    memory.thread("default").add("user", RULE)
+    for name in ("recall", "context", "explain", "forget"):
+        assert "at most" in refused(ask(name, query="x" * 20_000))
+
+
 def test_what_a_search_finds_is_forgotten_if_it_was_shown(ask, memory):
     memory.thread("default").add_many([("user", RULE), ("user", LETTER)])
     preview = said(ask("forget", query=RULE))
@@ -256,13 +272,14 @@ def test_more_turns_than_anybody_reads_are_not_previewed(ask, memory):
 
 
 def test_confirmations_end_and_are_of_one_server():
-    shown = Shown(namespace="a", thread="t", turns=(1, 2))
+    shown = Shown(namespace="a", thread="t", turns=(1, 2), lines=("user: a", "user: b"))
     token = issue(b"secret", shown, 1_000.0)
     check(b"secret", token, shown, 1_000.0 + SECONDS)
     wrong = [
         (b"secret", token, shown, 1_001.0 + SECONDS),
         (b"another", token, shown, 1_000.0),
-        (b"secret", token, Shown(namespace="b", thread="t", turns=(1, 2)), 1_000.0),
+        (b"secret", token, replace(shown, namespace="b"), 1_000.0),
+        (b"secret", token, replace(shown, lines=("user: a", "user: c")), 1_000.0),
         (b"secret", f"9{token}", shown, 1_000.0),
         *[(b"secret", odd, shown, 0.0) for odd in ("", "1x", "é-1", "१-a", "9" * 5_000 + "-a")],
     ]

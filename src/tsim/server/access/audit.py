@@ -17,6 +17,9 @@ CREATE_KEY = "create_key"
 REVOKE_KEY = "revoke_key"
 # Longer words in a line are cut short: they are names and labels, and never texts of turns.
 LONGEST = 500
+# Entries of a list, such as the turns that were forgotten; of more, the number is noted. The log is
+# never erased, and nobody should be able to fill the disk with it.
+ENTRIES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,5 +135,6 @@ def _short(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(name): _short(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_short(one) for one in value]
+        left = [f"… {len(value) - ENTRIES} more"] if len(value) > ENTRIES else []
+        return [*map(_short, value[:ENTRIES]), *left]
     return value

@@ -11,7 +11,10 @@ BURST = 20
 
 
 class Failures:
-    """A bucket that failures empty and time fills."""
+    """Buckets that failures empty and time fills: one for each key, and one for strangers.
+
+    So that whoever sends wrong keys does not keep out those who have one.
+    """
 
     def __init__(
         self,
@@ -20,7 +23,7 @@ class Failures:
         burst: int = BURST,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begins with a full bucket.
+        """Begins with full buckets.
 
         Args:
             rate: Failures per second.
@@ -28,27 +31,31 @@ class Failures:
             clock: Returns a time in seconds.
         """
         self._rate = rate
-        self._burst = burst
+        self._burst = float(burst)
         self._clock = clock
         self._guard = threading.Lock()
-        self._left = float(burst)
-        self._at = clock()
+        # What was left in a bucket, and when.
+        self._left: dict[str, tuple[float, float]] = {}
 
-    def expect(self) -> None:
+    def expect(self, key: str) -> None:
         """Counts a failure before it happens, so that those at the same time are counted, too.
+
+        Args:
+            key: The id of the key; empty if there is none of this id.
 
         Raises:
             TooManyError: There were too many.
         """
         with self._guard:
             now = self._clock()
-            self._left = min(self._burst, self._left + (now - self._at) * self._rate)
-            self._at = now
-            if self._left < 1:
+            left, at = self._left.get(key, (self._burst, now))
+            left = min(self._burst, left + (now - at) * self._rate)
+            if left < 1:
                 raise TooManyError("too many wrong keys were sent; try again in a second")
-            self._left -= 1
+            self._left[key] = left - 1, now
 
-    def take_back(self) -> None:
+    def take_back(self, key: str) -> None:
         """Says that what was expected to fail did not."""
         with self._guard:
-            self._left += 1
+            left, at = self._left[key]
+            self._left[key] = left + 1, at

@@ -78,12 +78,14 @@ class Access:
             self._seen.forget(name)
         elif key is not None and self._seen.knows(name, hashed, secret):
             return key.principal
-        self._failures.expect()
+        # A name that is made up must not get a bucket of its own.
+        counted = name if key is not None else ""
+        self._failures.expect(counted)
         with self._checking:
             fits = keys.fits(hashed, secret)
         if key is None or not (fits and valid):
             raise KeyMissingError(REFUSED)
-        self._failures.take_back()
+        self._failures.take_back(counted)
         self._seen.add(name, hashed, secret)
         return key.principal
 

@@ -74,6 +74,7 @@ class _Inspector:
     ) -> Response:
         service = self._service
         caller = service.caller(request, scope, request.path_params.get("namespace"))
+        caller.principal.require(Scope.READ)  # a preview shows turns, too
         surroundings = around(service, caller)
         try:
             with service.memory(caller) as memory:
@@ -139,10 +140,10 @@ class _Inspector:
         answer.set_cookie(
             COOKIE,
             key,
-            path="/",
+            path=ROOT,  # a program at another port of this host would be sent it, too
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=request.headers.get("origin", "").startswith("https:"),  # also behind a proxy
         )
         return answer
 
@@ -150,7 +151,7 @@ class _Inspector:
         """Removes the key from the browser."""
         require_same_site(request)
         answer = RedirectResponse(f"{ROOT}/login", HTTPStatus.SEE_OTHER)
-        answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        answer.delete_cookie(COOKIE, path=ROOT, httponly=True, samesite="strict")
         return answer
 
     async def asset(self, request: Request) -> Response:

@@ -21,11 +21,13 @@ class Shown:
         namespace: The namespace of the memory.
         thread: The name of the thread.
         turns: Ids of the turns, ascending.
+        lines: Their beginnings: a thread that was forgotten and begun anew has the same ids.
     """
 
     namespace: str
     thread: str
     turns: tuple[int, ...]
+    lines: tuple[str, ...]
 
 
 def issue(secret: bytes, shown: Shown, now: float) -> str:

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from tsim.errors import InputError, TooLargeError
 from tsim.server.access import Scope
+from tsim.server.bodies import QUERY, ROLES, TURNS
 from tsim.server.mcp import answers, confirming
 from tsim.server.mcp.opening import Opened, OpenMemory, Work
 from tsim.server.settings import Limits
@@ -28,7 +29,8 @@ WIDER = 2
 Budget = Annotated[int, Field(gt=0, description="Most tokens.")]
 Least = Annotated[float | None, Field(ge=0, le=1, description="0 to 1.")]
 Since = Annotated[str, Field(description="ISO time, or 12h, 7d ago.")]
-Roles = Annotated[tuple[str, ...], Field(description="Only these speakers.")]
+Roles = Annotated[tuple[str, ...], Field(max_length=ROLES, description="Only these speakers.")]
+Asked = Annotated[str, Field(max_length=QUERY)]
 
 
 class Given(answers.Part):
@@ -103,7 +105,7 @@ class Tools:
 
     async def recall(
         self,
-        query: str,
+        query: Asked,
         thread: str = "default",
         budget: Budget = CONTEXT_BUDGET,
         min_relevance: Least = None,
@@ -121,7 +123,7 @@ class Tools:
         return await self._with(Scope.READ, find)
 
     async def context(
-        self, query: str, thread: str = "default", budget: Budget = CONTEXT_BUDGET
+        self, query: Asked, thread: str = "default", budget: Budget = CONTEXT_BUDGET
     ) -> answers.Context:
         """Like recall, as one text to answer from; empty if nothing is known."""
         asked = self._asked(query, budget)
@@ -146,8 +148,8 @@ class Tools:
 
     async def forget(
         self,
-        query: str = "",
-        turns: tuple[int, ...] = (),
+        query: Asked = "",
+        turns: Annotated[tuple[int, ...], Field(max_length=TURNS)] = (),
         thread: str = "default",
         confirm: str = "",
     ) -> answers.Forgetting:
@@ -167,7 +169,9 @@ class Tools:
                     f"{len(found)} turns would be forgotten, more than {FORGOTTEN} at a time; "
                     "nothing was removed; narrow it"
                 )
-            shown = confirming.Shown(namespace=opened.namespace, thread=thread, turns=found.turns)
+            shown = confirming.Shown(
+                namespace=opened.namespace, thread=thread, turns=found.turns, lines=found.lines
+            )
             now = self._clock().timestamp()
             ids = list(found.turns)
             if not confirm:
@@ -184,7 +188,7 @@ class Tools:
 
     async def explain(
         self,
-        query: str,
+        query: Asked,
         thread: str = "default",
         budget: Budget = CONTEXT_BUDGET,
     ) -> answers.Explained:

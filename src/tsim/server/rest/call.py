@@ -1,11 +1,12 @@
 """One request to the API: who sends it, and what is made of their memory."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request, Response
+from fastapi.routing import APIRoute
 
 from tsim import wire
 from tsim.checking import check_name
@@ -17,6 +18,9 @@ from tsim.server.service import Caller, Service
 from tsim.server.settings import Limits
 
 T = TypeVar("T")
+
+# Bytes of a body that is read before it is known who sends it: that takes longer to find out.
+SMALL = 16 << 10
 
 Limit = Annotated[int, Query(ge=1, description="Most entries of the answer.")]
 
@@ -35,6 +39,24 @@ class Audited:
     about: Mapping[str, object] = field(default_factory=dict)
 
 
+class Admitted(APIRoute):
+    """Looks at a large body only after its sender was found to have a key."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Returns what answers requests."""
+        handle = super().get_route_handler()
+
+        async def admitted(request: Request) -> Response:
+            # One without a length may have any.
+            chunked = "transfer-encoding" in request.headers
+            if chunked or int(request.headers.get("content-length", 0)) > SMALL:
+                call = Call(request)
+                await call.service.work(lambda: call.caller(None))
+            return await handle(request)
+
+        return admitted
+
+
 class Call:
     """A request to the API."""
 
@@ -51,6 +73,7 @@ class Call:
         *,
         scope: Scope = Scope.READ,
         create: bool = False,
+        blank: bool = False,
         empty: T | None = None,
         audited: Audited | None = None,
     ) -> Answer:
@@ -61,6 +84,7 @@ class Call:
             function: Called in a worker with the memory.
             scope: What the caller must be allowed to do.
             create: Whether to create the memory if there is none yet.
+            blank: Whether an empty memory, which is not kept, will do if there is none yet.
             empty: The answer if there is no memory; None if that is an error.
             audited: What to note in the audit log.
         """
@@ -69,8 +93,10 @@ class Call:
             caller = self.caller(scope)
             if audited is not None:
                 self.service.note(caller, audited.action, **audited.about)
+            service = self.service
+            opened = service.reading(caller) if blank else service.memory(caller, create=create)
             try:
-                with self.service.memory(caller, create=create) as memory:
+                with opened as memory:
                     value = function(memory)
             except ThreadMissingError:
                 if empty is None:
@@ -80,8 +106,8 @@ class Call:
 
         return Answer(await self.service.work(work))
 
-    def caller(self, scope: Scope) -> Caller:
-        """Returns who sends the request."""
+    def caller(self, scope: Scope | None) -> Caller:
+        """Returns who sends the request; None for the scope checks the key alone."""
         return self.service.caller(self.request, scope, self.request.path_params.get("namespace"))
 
     def page(self, limit: int) -> int:

@@ -19,9 +19,9 @@ from tsim import private, unfinished
 from tsim.memory import Memory
 from tsim.server import bodies
 from tsim.server.access import Scope
-from tsim.server.rest.call import Audited, Calling
+from tsim.server.rest.call import Admitted, Audited, Calling
 
-routes = APIRouter(tags=["files"])
+routes = APIRouter(tags=["files"], route_class=Admitted)
 
 PIECE = 1 << 18
 LINES = "application/x-ndjson"
@@ -34,7 +34,7 @@ async def export(call: Calling, thread: Annotated[list[str] | None, Query()] = N
     def write() -> BinaryIO:
         caller = call.caller(Scope.READ)
         call.service.note(caller, "export", threads=thread)
-        with call.service.memory(caller, create=not thread) as memory:
+        with call.service.reading(caller) as memory:
             target = _nameless(call.service.settings.directory)
             try:
                 memory.export(target, threads=thread)

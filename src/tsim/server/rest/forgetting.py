@@ -5,10 +5,10 @@ from fastapi import APIRouter, Response
 from tsim.memory import Memory
 from tsim.server import bodies
 from tsim.server.access import Scope
-from tsim.server.rest.call import Audited, Calling, Name, given
+from tsim.server.rest.call import Admitted, Audited, Calling, Name, given
 from tsim.types import ForgetPreview, Forgotten
 
-routes = APIRouter(tags=["forgetting"])
+routes = APIRouter(tags=["forgetting"], route_class=Admitted)
 
 
 @routes.post("/threads/{thread}/forget/preview", response_model=ForgetPreview)

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Response
 
 from tsim.memory import Memory
 from tsim.server import bodies
-from tsim.server.rest.call import Call, Calling, Name, given
+from tsim.server.rest.call import Admitted, Call, Calling, Name, given
 from tsim.thread import CONTEXT_BUDGET
 from tsim.types import Hit
 
-routes = APIRouter(tags=["questions"])
+routes = APIRouter(tags=["questions"], route_class=Admitted)
 
 
 @routes.post("/threads/{thread}/search", response_model=bodies.Hits)

@@ -10,10 +10,10 @@ from tsim.errors import TooLargeError
 from tsim.memory import Memory
 from tsim.server import bodies
 from tsim.server.access import Scope
-from tsim.server.rest.call import Calling, Limit, Name
+from tsim.server.rest.call import Admitted, Calling, Limit, Name
 from tsim.thread import Thread
 
-routes = APIRouter(tags=["threads"])
+routes = APIRouter(tags=["threads"], route_class=Admitted)
 
 
 @routes.get("/memory", response_model=bodies.About)
@@ -28,7 +28,7 @@ async def about(call: Calling) -> Response:
             version=__version__,
         )
 
-    return await call(bodies.About, describe, create=True)
+    return await call(bodies.About, describe, blank=True)
 
 
 @routes.get("/threads", response_model=bodies.Threads)
