@@ -363,7 +363,8 @@ def test_keys_reach_their_namespace_and_what_they_are_for(tmp_path):
         assert api.get("/v1/namespaces/alice/threads", headers=bob).status_code == 403
         assert api.get("/v1/namespaces/none/threads", headers=bob).status_code == 403
         assert api.get("/v1/namespaces/alice/threads", headers=anyone).json()["threads"]
-        assert api.get("/metrics", headers=bob).status_code == 200
+        assert api.get("/metrics", headers=anyone).status_code == 200
+        assert api.get("/metrics", headers=bob).status_code == 403  # they are of all namespaces
         assert api.get("/metrics").status_code == 401
         assert api.get("/health/live").status_code == 200
 
