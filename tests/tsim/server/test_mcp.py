@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import anyio
 import httpx
@@ -536,6 +537,22 @@ def test_what_cannot_be_opened_is_said_before_anything_is_served(tmp_path, tiny)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "notes.db" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_without_weights_the_command_says_what_to_fetch_and_creates_nothing(tmp_path):
+    memory = tmp_path / "memory.db"
+    ran = subprocess.run(
+        [Path(sys.executable).with_name("tsim"), "mcp", "--memory", memory],
+        env={**os.environ, "TSIM_CACHE": str(tmp_path / "cache")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "tsim models fetch" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not memory.exists()
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path):
