@@ -169,6 +169,16 @@ def test_what_is_too_unlikely_is_shown_as_such(client):
     assert "too unlikely" in page.text and "where 1 was asked for" in text_of(page)
 
 
+def test_the_rest_of_a_span_does_not_get_the_relevance_of_what_was_found(client):
+    asked = {"thread": "alice/ä b", "query": "violin lesson part 7", "budget": "60"}
+    page = get(client, "/ask", **asked)
+    near = re.findall(r'<details class="near">.*?</details>', page.text, re.S)
+    (rest,) = [one for one in near if "turns 6–8" in one]
+    (other,) = [one for one in near if "turns 47–49" in one]
+    assert "did not fit" in rest and "relevance" not in rest
+    assert "relevance of &lt;1 %" in other
+
+
 def test_filters_reach_the_search(client):
     asked = {"thread": "alice/ä b", "query": "violin lesson", "roles": "model"}
     page = get(client, "/ask", **asked)
