@@ -113,8 +113,9 @@ def _health(metrics: Metrics) -> APIRouter:
     @routes.get("/metrics", include_in_schema=False)
     async def figures(request: Request) -> Response:
         service: Service = request.app.state.service
-        caller = await service.work(lambda: service.caller(request, Scope.ADMIN))
-        if caller.principal.namespace is not None:
+        principal = await service.work(lambda: service.principal(request))
+        principal.require(Scope.ADMIN)
+        if principal.namespace is not None:
             raise AccessError("metrics are of all namespaces; this key is for one")
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
