@@ -1,6 +1,8 @@
 """The REST API, over real connections."""
 
+import html
 import json
+import re
 import socket
 import sqlite3
 import time
@@ -290,8 +292,13 @@ def test_the_description_of_the_api_is_complete(api):
 def test_the_reference_shows_every_request_and_loads_nothing_from_elsewhere(standing):
     answer = standing.get("/docs")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
-    for path in standing.get("/openapi.json").json()["paths"]:
-        assert f"<code>{path}</code>" in answer.text
+    summaries = html.unescape(" ".join(re.findall(r"<summary>.*?</summary>", answer.text)))
+    for path, methods in standing.get("/openapi.json").json()["paths"].items():
+        for about in methods.values():
+            line = about["description"].partition("\n")[0]
+            assert f'<code>{path}</code> <span class="soft">{line}</span>' in summaries
+    introduction = answer.text.partition("<h2>")[0]
+    assert "<code>/mcp</code>" in introduction and "<code>/metrics</code>" in introduction
     assert "//" not in answer.text.replace("openapi.json", "")
     assert standing.get("/redoc").status_code == 404
 
