@@ -1,13 +1,19 @@
 """Which turns to forget."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from tsim.errors import InputError
 from tsim.excerpt import excerpt
 from tsim.selection import Selection
 from tsim.state import MAX_ID
 from tsim.store import Reader
-from tsim.types import ForgetPreview, Turn
+from tsim.types import ForgetPreview, Hit, SpanWhy, Term, Turn
+
+# Turns that a question is answered with at most, and how many times less likely than the best one
+# they may be: few enough to read them all before any is removed.
+OFFERED = 10
+FAINT = 10
 
 
 def select(reader: Reader, thread: str, wanted: Selection) -> Iterator[Turn]:
@@ -46,6 +52,32 @@ def preview(thread: str, turns: Iterable[Turn]) -> ForgetPreview:
         turns=tuple(turn for turn, _ in found),
         lines=tuple(line for _, line in found),
     )
+
+
+def offer(thread: str, hits: Sequence[Hit]) -> ForgetPreview:
+    """Describes the turns that a question may mean: the strongest of each hit, best first."""
+    some = hits[:OFFERED]
+    likely = [hit.relevance for hit in some if hit.relevance is not None]
+    return replace(
+        preview(thread, map(_strongest, some)),
+        relevances=tuple(likely) if likely and len(likely) == len(some) else None,
+    )
+
+
+def near_the_best(hits: Sequence[Hit]) -> list[Hit]:
+    """Returns the hits that are not far less likely than the first."""
+    return [hit for hit in hits if hit is hits[0] or hit.score * FAINT >= hits[0].score]
+
+
+def _strongest(hit: Hit) -> Turn:
+    """Returns the turn for which a hit was chosen; the first if it was not chosen for one."""
+    if isinstance(hit.why, SpanWhy):
+        best = [hit.why.anchor]
+    else:
+        raw = [one for one in hit.why.evidence if one.term is Term.RAW]
+        best = [one.id for one in sorted(raw, key=lambda one: (-one.points, one.id))]
+    shown = {turn.id: turn for turn in hit.turns}
+    return next((shown[turn] for turn in best if turn in shown), hit.turns[0])
 
 
 def _missing(thread: str, what: str) -> InputError:

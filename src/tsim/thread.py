@@ -19,12 +19,12 @@ from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, TsimError
 from tsim.filter import Narrowing, make_filter
-from tsim.forgetting import preview, select
+from tsim.forgetting import near_the_best, offer, preview, select
 from tsim.incoming import Progress, TurnLike, accept, assign, missing, require_same
 from tsim.mapping import BLOCKS, ThreadMap
 from tsim.presets import AnyPreset
 from tsim.residency import Residency
-from tsim.selection import Selection, selection
+from tsim.selection import selection
 from tsim.state import EMPTY, Changes, Counters
 from tsim.store import Accepted, Reader, Store
 from tsim.store.agreement import require
@@ -440,20 +440,24 @@ class Thread(StoredThread):
         meta: Meta | None = None,
         min_relevance: float | None = None,
     ) -> ForgetPreview:
-        """Returns what `forget` would remove, or what a search finds, and removes nothing.
+        """Returns what `forget` would remove, or what a question may mean, and removes nothing.
 
         A search is never certain, so `forget` takes no query. Look at the preview, then pass the
-        turns that should go: `thread.forget(turns=preview.turns)`.
+        turns that should go: `thread.forget(turns=preview.turns[:1])`. What is beside a turn may
+        say the same: ask again when it is gone.
 
         Args:
-            query: Turns that `search` finds. Cannot be combined with `turns` and `episode`.
+            query: The strongest turn of each hit that `search` finds, best first: at most ten, none
+                of them far less likely than the best. Cannot be combined with `turns` and
+                `episode`.
             turns: Ids of turns, as for `forget`.
             episode: Id of an episode.
             roles: Turns of these speakers.
             since: Turns at this time or later.
             until: Turns before this time.
             meta: Turns that were added with these names and values.
-            min_relevance: Only turns of hits that are at least this likely to hold what was asked.
+            min_relevance: Only turns of hits that are at least this likely to hold what was asked,
+                however likely the best one is.
 
         Raises:
             InputError: As for `forget`.
@@ -472,7 +476,7 @@ class Thread(StoredThread):
                 until=until,
                 meta=meta,
             )
-            wanted = Selection(turns=tuple(turn.id for hit in hits for turn in hit.turns))
+            return offer(self.name, near_the_best(hits) if min_relevance is None else hits)
         else:
             raise InputError("a query cannot be combined with turns or episode; pass one of them")
         with self._store.snapshot() as reader:

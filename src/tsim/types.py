@@ -289,17 +289,21 @@ class Receipts(list[Receipt]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPreview:
-    """What a `forget` would remove.
+    """What a `forget` would remove, or what a question may mean.
 
     Attributes:
         thread: Name of the thread.
-        turns: Ids of the turns, ascending; `thread.forget(turns=preview.turns)` removes them.
+        turns: Ids of the turns, ascending; for a question, best first.
+            `thread.forget(turns=preview.turns)` removes them.
         lines: The beginning of each turn, with its speaker, on one line.
+        relevances: For a question, how likely each turn and what is around it hold what was asked;
+            None for presets without relevances, and where nothing was asked.
     """
 
     thread: str
     turns: tuple[int, ...] = ()
     lines: tuple[str, ...] = ()
+    relevances: tuple[float, ...] | None = None
 
     def __len__(self) -> int:
         """Returns the number of turns."""

@@ -1,6 +1,7 @@
 """Forgetting many turns at once: which go, what is left, and that it is one change."""
 
 import sqlite3
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from tests.support.streams import CUTTING, exported, stream
 from tests.tsim.test_forget import SECRET, secretive, traces
-from tsim import InputError, Memory, NewTurn
+from tsim import ForgetPreview, InputError, Memory, NewTurn
+from tsim.forgetting import FAINT, OFFERED, near_the_best, offer
+from tsim.types import Evidence, Hit, SpanWhy, Term, Turn, Why
 
 DAY = 86_400.0
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -154,15 +157,72 @@ def test_filters_that_nothing_passes_remove_nothing_and_may_be_repeated(memory, 
 def test_what_a_query_finds_is_shown_first_and_then_forgotten(memory, preset):
     thread = memory.thread("a")
     thread.add("user", "xylophone zebra quartz")
-    found = {t.id for hit in thread.search("xylophone zebra", min_relevance=0) for t in hit.turns}
+    hits = thread.search("xylophone zebra", min_relevance=0)
     preview = thread.preview_forget("xylophone zebra", min_relevance=0)
-    assert {*preview.turns} == found
-    assert list(preview.turns) == sorted(preview.turns)
+    assert len(preview) == min(len(hits), OFFERED)
+    assert all(
+        turn in {one.id for one in hit.turns}
+        for turn, hit in zip(preview.turns, hits, strict=False)
+    )
     assert 40 in preview.turns
     users = thread.preview_forget("xylophone zebra", roles=["user"], min_relevance=0)
     assert {thread.turns(after=turn - 1, limit=1)[0].role for turn in users.turns} == {"user"}
-    assert thread.forget(turns=users.turns).turns == users.turns
+    assert thread.forget(turns=users.turns).turns == tuple(sorted(users.turns))
     assert not {*users.turns} & {turn.id for turn in thread}
+
+
+def test_a_question_offers_few_turns_the_best_first(memory, preset):
+    thread = memory.thread("a")
+    thread.add("user", "xylophone zebra quartz")
+    thread.add_many([("user", f"{turn.text} {n}") for n, turn in enumerate(stream(30, seed=2))])
+    found = sum(len(hit.turns) for hit in thread.search("xylophone zebra quartz"))
+    preview = thread.preview_forget("xylophone zebra quartz")
+    assert preview.turns[0] == 40
+    assert preview.lines[0] == "user: xylophone zebra quartz"
+    assert len(preview) <= OFFERED < found
+    if preset.name == "late":
+        assert preview.relevances is not None
+        assert [*preview.relevances] == sorted(preview.relevances, reverse=True)
+        assert len(preview.relevances) == len(preview)
+        assert preview.relevances[-1] * FAINT >= preview.relevances[0]
+    else:
+        assert preview.relevances is None
+    assert thread.preview_forget(turns=[40]).relevances is None
+    assert thread.forget(turns=preview.turns[:1]).turns == (40,)
+
+
+def hit(score: float, *turns: int, why: Why | SpanWhy) -> Hit:
+    said = tuple(Turn(id=turn, role="user", text=f"t{turn}") for turn in turns)
+    relevance = score if isinstance(why, SpanWhy) else None
+    return Hit(episode=0, turns=said, score=score, why=why, relevance=relevance)
+
+
+def evidence(term: Term, turn: int, points: float) -> Evidence:
+    return Evidence(term=term, id=turn, similarity=points, points=points)
+
+
+def test_of_each_hit_the_turn_that_it_was_chosen_for_is_offered():
+    span = SpanWhy(anchor=5, dense=1, lexical=1, share=1)
+    assert offer("a", [hit(0.5, 4, 5, 6, why=span)]).turns == (5,)
+    cut = hit(0.5, 3, 4, why=span)  # the anchor was cut off
+    assert offer("a", [cut]).turns == (3,)
+    raw = (
+        evidence(Term.SUMMARY, 4, 9.0),
+        evidence(Term.RAW, 9, 3.0),  # not shown
+        evidence(Term.RAW, 6, 1.0),
+        evidence(Term.RAW, 5, 2.0),
+    )
+    assert offer("a", [hit(0.5, 4, 5, 6, why=Why(evidence=raw))]).turns == (5,)
+    assert offer("a", [hit(0.5, 4, 5, 6, why=Why())]).turns == (4,)
+    many = offer("a", [hit(0.5, n, why=replace(span, anchor=n)) for n in range(30)])
+    assert many.turns == tuple(range(OFFERED))
+    assert many.relevances == (0.5,) * OFFERED
+    assert offer("a", []) == ForgetPreview(thread="a")
+    hits = [hit(score, 1, why=span) for score in (0.8, 0.08, 0.07)]
+    assert near_the_best(hits) == hits[:2]
+    assert near_the_best([]) == []
+    worst = [hit(-0.1, 1, why=Why())]  # scores may be below 0
+    assert near_the_best(worst) == worst
 
 
 def test_forgetting_every_turn_leaves_a_thread_that_goes_on(tmp_path, tiny_embedder, preset):

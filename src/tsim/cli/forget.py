@@ -1,7 +1,9 @@
 """`tsim forget`: shows what would go, then removes it."""
 
+import shlex
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,6 +33,10 @@ from tsim.thread import Thread
 from tsim.types import ForgetPreview, Forgotten
 
 SHOWN = 20
+UNERASED = (
+    "{} bytes are not erased yet, because others have the memory or the cache of vectors open; "
+    "tsim doctor erases them when nobody has"
+)
 
 
 def forget(
@@ -45,7 +51,7 @@ def forget(
     until: Until = None,
     meta: Noted = None,
     query: Annotated[
-        str | None, typer.Option(help="Forget turns that a search finds. - reads stdin.")
+        str | None, typer.Option(help="Show the turns that a question may mean. - reads stdin.")
     ] = None,
     min_relevance: Annotated[
         float | None,
@@ -63,9 +69,9 @@ def forget(
 ) -> None:
     """Remove turns, an episode or a thread and erase them from the file.
 
-    If more than one turn would go, or if they were searched for, they are shown first, and nothing
-    is removed without --yes or an answer on the terminal. What was searched for is never removed
-    without an answer.
+    If more than one turn would go, they are shown first, and nothing is removed without --yes or an
+    answer on the terminal. With --query the turns that may be meant are shown, best first; one of
+    several is removed by its --turn.
 
     Example: tsim forget --thread alice --role tool --until 2026-05-01 --yes
     """
@@ -98,11 +104,16 @@ def forget(
                 **only,
                 min_relevance=min_relevance,
             )
-        if not yes and (len(found) > 1 or query is not None):
-            _ask(found, as_json, searched=query is not None)
+        if query is not None and found.turns:
+            _choose(found, as_json, _removing(memory, thread, model, preset, found.turns[0]))
+        elif not yes and len(found) > 1:
+            _ask(found, as_json)
         if whole_thread:
             opened.forget_thread(thread)
-            _report(Forgotten(turns=found.turns), thread, as_json)
+            if as_json:
+                print_json({"thread": thread, **asdict(Forgotten(turns=found.turns))})
+            else:
+                say(f"forgot {_turns(found)}, the whole thread")
         else:
             _report(_forgotten(chosen, found), thread, as_json)
 
@@ -111,22 +122,50 @@ def _forgotten(thread: Thread, found: ForgetPreview) -> Forgotten:
     return thread.forget(turns=found.turns) if found.turns else Forgotten(turns=())
 
 
-def _ask(found: ForgetPreview, as_json: bool, *, searched: bool) -> None:
+def _choose(found: ForgetPreview, as_json: bool, command: str) -> None:
+    """Shows what a question may mean; returns if it is one turn and the user agrees."""
+    _show(found, as_json)
+    if len(found) == 1 and _agreed(found, as_json):
+        return
+    message = f"{_turns(found)} may be meant, nothing was removed; "
+    best = "it" if len(found) == 1 else "the best one"
+    raise failed(InputError(f"{message}to forget {best}: {command}"), as_json=as_json)
+
+
+def _removing(memory: Path, thread: str, model: str | None, preset: str | None, turn: int) -> str:
+    """Returns the command that forgets a turn."""
+    options = {"memory": str(memory), "thread": thread, "model": model, "preset": preset}
+    given = [f"--{name}={value}" for name, value in options.items() if value is not None]
+    return shlex.join(["tsim", "forget", *given, "--turn", str(turn)])
+
+
+def _ask(found: ForgetPreview, as_json: bool) -> None:
     """Shows what would go; returns if the user agrees."""
+    _show(found, as_json)
+    if _agreed(found, as_json):
+        return
+    message = f"{_turns(found)} would be forgotten, nothing was removed; pass --yes to forget them"
+    raise failed(InputError(message), as_json=as_json)
+
+
+def _show(found: ForgetPreview, as_json: bool) -> None:
     if as_json:
         print_json({**asdict(found), "forgotten": False})
-    else:
-        for number, line in list(zip(found.turns, found.lines, strict=True))[:SHOWN]:
-            say(f"{number} {line}")
-        if len(found) > SHOWN:
-            say(f"… and {len(found) - SHOWN} more")
-    if not as_json and sys.stdin.isatty():
-        if typer.confirm(visible(f"Forget {_turns(found)}?"), err=True):
-            return
+        return
+    likely = found.relevances or (None,) * len(found)
+    for number, share, line in [*zip(found.turns, likely, found.lines, strict=True)][:SHOWN]:
+        say(number, line) if share is None else say(number, f"{share:.0%}", line)
+    if len(found) > SHOWN:
+        say(f"… and {len(found) - SHOWN} more")
+
+
+def _agreed(found: ForgetPreview, as_json: bool) -> bool:
+    """Asks on a terminal, and leaves if the answer is no; returns False if nobody can be asked."""
+    if as_json or not sys.stdin.isatty():
+        return False
+    if not typer.confirm(visible(f"Forget {_turns(found)}?"), err=True):
         raise typer.Exit(1)
-    how = "those that should go with --turn" if searched else "--yes to forget them"
-    message = f"{_turns(found)} would be forgotten, nothing was removed; pass {how}"
-    raise failed(InputError(message), as_json=as_json)
+    return True
 
 
 def _turns(found: ForgetPreview) -> str:
@@ -136,6 +175,16 @@ def _turns(found: ForgetPreview) -> str:
 def _report(gone: Forgotten, thread: str, as_json: bool) -> None:
     if as_json:
         print_json({"thread": thread, **asdict(gone)})
-        return
-    kinds = (f"{key.replace('_', ' ')}: {value}" for key, value in asdict(gone).items() if value)
-    say("forgotten;", "; ".join(kinds) if gone.turns else "no turn was found")
+    elif not gone.turns:
+        say("nothing was forgotten: no turn was found")
+    else:
+        whose = "its" if len(gone.turns) == 1 else "their"
+        erased = f"{whose} bytes are erased" if gone.scrubbed else UNERASED.format(whose)
+        say(f"forgot {_named(gone.turns)} of {thread}; {erased}")
+
+
+def _named(turns: tuple[int, ...]) -> str:
+    *others, last = map(str, turns)
+    if not others:
+        return f"turn {last}"
+    return f"turns {', '.join(others)} and {last}" if len(turns) <= SHOWN else f"{len(turns)} turns"

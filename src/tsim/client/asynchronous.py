@@ -297,7 +297,7 @@ class AsyncRemoteThread(NamedThread):
         meta: Meta | None = None,
         min_relevance: float | None = None,
     ) -> ForgetPreview:
-        """Returns what `forget` would remove, or what a search finds, and removes nothing."""
+        """Returns what `forget` would remove, or what a question may mean, and removes nothing."""
         return await self._connection.do(
             calls.preview_forget(
                 self.name,

@@ -126,7 +126,7 @@ class ForgetBody(Narrowing):
 
 
 class PreviewBody(ForgetBody):
-    """The same, or what a search finds."""
+    """The same, or what a question may mean, best first."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"query": "my address"}]})
 

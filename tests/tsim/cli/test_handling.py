@@ -3,10 +3,13 @@
 import json
 import os
 import pty
+import shlex
+import sqlite3
 import stat
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,9 @@ LINES = "\n".join(
     )
     for n in range(24)
 )
+# Turns after which a topic that comes up again is another hit.
+FAR = [f"tea {k} " * 60 for k in range(12)]
+WORDS = ("the bread", "the zebra", "the train", "the garden")
 
 
 @pytest.fixture
@@ -75,7 +81,7 @@ def test_what_the_shell_is_told_fits_the_shell(filled, tmp_path):
     assert "pass --turn, --episode" in " ".join(nothing.stderr.split())
     searched = filled("forget", "--thread", "alice", "--query", "the budget rule")
     assert searched.returncode == 1
-    assert "pass those that should go with --turn" in " ".join(searched.stderr.split())
+    assert "nothing was removed; to forget " in " ".join(searched.stderr.split())
     assert len(ids(filled)) == 24
     assert filled("import", "absent.jsonl", "--memory", "new.db").returncode == 1
     assert not (tmp_path / "new.db").exists()
@@ -141,18 +147,28 @@ def test_forgetting_more_than_one_turn_needs_a_yes(filled):
     assert (gone["thread"], gone["turns"], gone["scrubbed"]) == ("alice", [2, 5, 8], True)
     assert len(ids(filled)) == 21
     again = filled(*many, "--yes")
-    assert (again.returncode, again.stdout) == (0, "forgotten; no turn was found\n")
-    assert filled("forget", "--thread", "alice", "--turn", "0").returncode == 0  # one needs none
+    assert (again.returncode, again.stdout) == (0, "nothing was forgotten: no turn was found\n")
+    one = filled("forget", "--thread", "alice", "--turn", "0")  # needs none
+    assert one.stdout == "forgot turn 0 of alice; its bytes are erased\n"
     two = ("--turn", "1", "--turn", "3")
     assert filled("forget", "--thread", "alice", *two).returncode == 1
-    assert filled("forget", "--thread", "alice", *two, "-y").returncode == 0
+    both = filled("forget", "--thread", "alice", *two, "-y")
+    assert both.stdout == "forgot turns 1 and 3 of alice; their bytes are erased\n"
     assert ids(filled)[:3] == [4, 6, 7]
     whole = ("forget", "--thread", "alice", "--whole-thread")
     assert filled(*whole).returncode == 1
     assert len(ids(filled)) == 18
     assert filled(*whole, "--turn", "4", "--yes").returncode == 1
-    assert filled(*whole, "--yes").returncode == 0
+    assert filled(*whole, "--yes").stdout == "forgot 18 turns of alice, the whole thread\n"
     assert json.loads(filled("threads", "--json").stdout) == []
+
+
+def test_bytes_that_others_keep_are_said_to_be_there(filled, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        many = filled("forget", "--thread", "alice", "--since", "2026-05-01", "--yes").stdout
+    assert many.startswith("forgot 24 turns of alice; their bytes are not erased yet, because ")
 
 
 def test_what_a_query_finds_is_never_forgotten_without_a_yes(filled):
@@ -171,11 +187,55 @@ def test_what_a_query_finds_is_never_forgotten_without_a_yes(filled):
     assert not {*shown} & {*ids(filled)}
 
 
+def test_what_a_query_may_mean_is_shown_with_the_command_that_removes_it(inside, tmp_path):
+    spoken = [{"role": "user", "text": f"{word} {n}"} for word in WORDS for n in range(5)]
+    (tmp_path / "chat.json").write_text(json.dumps(spoken))
+    where = ("--thread", "it's", "--memory", "my own.db")
+    assert inside("add", "chat.json", *where).returncode == 0
+    asked = inside("forget", *where, "--query", "the zebra 3")
+    preview = json.loads(inside("forget", *where, "--query", "the zebra 3", "--json").stdout)
+    assert asked.returncode == 1
+    shown = zip(preview["turns"], preview["relevances"], preview["lines"], strict=True)
+    assert asked.stdout.splitlines() == [f"{one} {share:.0%} {line}" for one, share, line in shown]
+    assert 1 <= len(preview["turns"]) <= 10
+    _, _, command = asked.stderr.partition(": tsim ")
+    assert shlex.split(command)[-2:] == ["--turn", str(preview["turns"][0])]
+    assert inside(*shlex.split(command)).returncode == 0
+    left = json.loads(inside("turns", *where, "--json").stdout)
+    assert {turn["id"] for turn in left} == {*range(20)} - {preview["turns"][0]}
+    nobody = inside("forget", *where, "--query", "the zebra", "--role", "nobody")
+    assert (nobody.returncode, nobody.stdout) == (0, "nothing was forgotten: no turn was found\n")
+
+
+@pytest.mark.parametrize(("count", "asks"), [(1, True), (4, False)])
+def test_on_a_terminal_several_that_a_query_finds_are_not_forgotten_at_once(
+    inside, tiny, tmp_path, count, asks
+):
+    texts = [text for n in range(count) for text in (f"budget rule {n}", *FAR)][: 13 * count - 12]
+    spoken = [{"role": "user", "text": text} for text in texts]
+    (tmp_path / "chat.json").write_text(json.dumps(spoken))
+    assert inside("add", "chat.json", "--thread", "alice").returncode == 0
+    ran = on_a_terminal(tiny, tmp_path, "y\n", "--query", "budget rule", "--min-relevance", "0")
+    assert (b"Forget 1 turn of alice?" in ran.stderr) is asks
+    assert (b"to forget the best one: tsim forget" in ran.stderr) is not asks
+    assert ran.returncode == (0 if asks else 1)
+    assert len(ids(inside)) == (0 if asks else len(texts))
+
+
 @pytest.mark.parametrize(("answer", "left"), [("y\n", 22), ("n\n", 24)])
 def test_on_a_terminal_one_is_asked(filled, tiny, tmp_path, answer, left):
+    ran = on_a_terminal(tiny, tmp_path, answer, "--turn", "1", "--turn", "3")
+    assert b"1 model: the budget rule 1" in ran.stdout
+    assert b"Forget 2 turns of alice?" in ran.stderr
+    assert ran.returncode == (0 if left == 22 else 1)
+    assert len(ids(filled)) == left
+
+
+def on_a_terminal(tiny, tmp_path, answer: str, *choice: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs `tsim forget` where somebody answers."""
     ours, theirs = pty.openpty()
     command = [str(Path(sys.executable).with_name("tsim"))]
-    command += ["forget", "--thread", "alice", "--turn", "1", "--turn", "3"]
+    command += ["forget", "--thread", "alice", *choice]
     env = {**os.environ, "TSIM_CACHE": str(tmp_path / "cache"), "TSIM_MODEL": str(tiny)}
     os.write(ours, answer.encode())
     ran = subprocess.run(
@@ -183,10 +243,7 @@ def test_on_a_terminal_one_is_asked(filled, tiny, tmp_path, answer, left):
     )
     os.close(ours)
     os.close(theirs)
-    assert b"1 model: the budget rule 1" in ran.stdout
-    assert b"Forget 2 turns of alice?" in ran.stderr
-    assert ran.returncode == (0 if left == 22 else 1)
-    assert len(ids(filled)) == left
+    return ran
 
 
 def test_streams_stand_for_files(filled, tmp_path):

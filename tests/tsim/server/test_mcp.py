@@ -337,11 +337,27 @@ def test_questions_are_bounded(ask, memory):
 
 
 def test_what_a_search_finds_is_forgotten_if_it_was_shown(ask, memory):
-    memory.thread("default").add_many([("user", RULE), ("user", LETTER)])
+    memory.thread("default").add("user", RULE)
     preview = said(ask("forget", query=RULE))
-    assert preview["turns"]
+    assert preview["turns"] == [0]
+    assert len(preview["relevances"]) == 1
     gone = said(ask("forget", turns=preview["turns"], confirm=preview["confirm"]))
     assert gone["turns"] == preview["turns"]
+
+
+def test_what_a_search_finds_is_not_all_forgotten_with_one_word(ask, memory):
+    """Several turns that a query may mean have to be named before they can be confirmed."""
+    for n in range(4):
+        memory.thread("default").add("user", f"{RULE} {n}")
+        memory.thread("default").add_many([("user", f"tea {k} " * 60) for k in range(12)])
+    preview = said(ask("forget", query=RULE))
+    found = memory.thread("default").preview_forget(RULE)
+    assert 1 < len(found) <= 10
+    assert (preview["turns"], preview["lines"]) == ([*found.turns], [*found.lines])
+    assert preview["relevances"] == [*found.relevances]
+    assert preview.get("confirm") is None
+    named = said(ask("forget", turns=preview["turns"][:1]))
+    assert named["confirm"]
 
 
 def test_more_turns_than_anybody_reads_are_not_previewed(ask, memory):

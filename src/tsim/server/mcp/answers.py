@@ -94,6 +94,7 @@ class Forgetting(Answer):
     forgotten: bool
     turns: list[int]
     lines: list[str] = []
+    relevances: list[float] = []
     confirm: str | None = None
     erased: bool | None = None
 

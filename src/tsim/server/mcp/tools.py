@@ -156,7 +156,8 @@ class Tools:
     ) -> answers.Forgetting:
         """Without confirm: show what would be erased, and a confirm token.
 
-        If the user agrees, call again with these turns and confirm to erase them for good.
+        If a query finds several, pass the turns meant. If the user agrees, call again with these
+        turns and confirm to erase them.
         """
         if bool(query) == bool(turns):
             found = "both" if query else "neither"
@@ -180,9 +181,13 @@ class Tools:
             now = self._clock().timestamp()
             ids = list(found.turns)
             if not confirm:
-                token = confirming.issue(self._secret, shown, now) if ids else None
+                sure = turns or len(ids) == 1  # nobody means all that a search finds
                 return answers.Forgetting(
-                    forgotten=False, turns=ids, lines=list(found.lines), confirm=token
+                    forgotten=False,
+                    turns=ids,
+                    lines=list(found.lines),
+                    relevances=list(found.relevances or ()),
+                    confirm=confirming.issue(self._secret, shown, now) if sure else None,
                 )
             confirming.check(self._secret, confirm, shown, now)
             opened.note("forget", thread=named.name, turns=ids)
