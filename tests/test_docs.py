@@ -207,7 +207,7 @@ def test_python_in_the_client_page_runs_as_printed(tmp_path, minilm):
     found = blocks(ROOT / "docs" / "client.md", "python")
     with served(tmp_path / "memories", embedder=minilm) as url:
         for block in found:
-            program = block.replace("http://127.0.0.1:8765", url).replace("tsim_…", "tsim_any")
+            program = block.replace("http://127.0.0.1:8765", url)
             ran = subprocess.run(
                 [sys.executable, "-c", program], capture_output=True, text=True, check=False
             )

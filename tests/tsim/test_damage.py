@@ -201,6 +201,26 @@ def test_a_repair_saves_what_is_whole_and_says_what_is_lost(whole, tmp_path):
     assert sorted(saved)[len(saved) // 2] >= len(wanted) - 1  # most damage costs a turn at most
 
 
+def test_a_changed_name_of_a_column_costs_nothing(whole, tmp_path):
+    source, _ = whole
+    with opened(source, read_only=True) as memory:
+        wanted = texts(memory)
+    path = tmp_path / "memory.db"
+    for name in ("vector", "crc", "text"):
+        shutil.copy(source, path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("PRAGMA writable_schema = ON")
+            connection.execute(
+                "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'turn'",
+                (name, name.upper().replace("T", "Z").replace("C", "Q")),
+            )
+        done = repair(path, Words())
+        assert done.lost == {}
+        with opened(path) as memory:
+            assert texts(memory) == wanted
+        done.damaged.unlink()
+
+
 def test_a_changed_vector_costs_no_turn_and_is_computed_again(whole, tmp_path):
     source, _ = whole
     path = tmp_path / "memory.db"

@@ -137,14 +137,14 @@ def test_an_export_with_a_broken_span_is_refused_whole(store, tmp_path, damage, 
     ],
 )
 def test_verify_notices_broken_spans(store, broken, problem):
-    (found,) = verify(kept(store, *broken), 3, summarises=False).problems
+    (found,) = verify(kept(store, *broken), 3, settings={}, summarises=False).problems
     assert found.startswith("thread 'a': ")
     assert problem in found
 
 
 def test_sound_spans_are_no_problem(store):
     kept(store, span(0, 1), span(0, 3), span(1, 3, 1, 0, 0))
-    assert verify(store, 3, summarises=False).problems == ()
+    assert verify(store, 3, settings={}, summarises=False).problems == ()
 
 
 def test_a_replay_collects_the_spans_that_are_left(tiny_embedder):

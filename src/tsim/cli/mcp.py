@@ -9,6 +9,7 @@ import typer
 
 from tsim.cli.extras import require_server
 from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName
+from tsim.embed import open_embedder
 from tsim.memory import Memory
 
 
@@ -29,7 +30,10 @@ def mcp(
     require_server()
     # Whatever is not a message of the protocol belongs on stderr.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="tsim mcp: %(message)s")
-    with Memory.open(memory, model=model, preset=preset) as opened:
+    embedder = open_embedder(model)
+    # Whoever starts it reads stderr; later, only an assistant would see what is missing.
+    embedder.embed_query("ready")
+    with Memory.open(memory, model=embedder, preset=preset) as opened:
         _serve(opened)
 
 

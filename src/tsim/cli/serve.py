@@ -32,13 +32,14 @@ def serve(
     """Serve memories over HTTP: REST, MCP and the inspector.
 
     Without keys, only this machine is served. As soon as there is a key (tsim keys create), every
-    request needs one.
+    request needs one, also to a server that runs.
 
     Example: tsim serve
 
     Example: tsim serve --at /srv/memories --host 0.0.0.0 --allow-host memory.example.org
     """
     require_server()
+    from tsim.embed import open_embedder
     from tsim.server import running
     from tsim.server.access.gate import Access
     from tsim.server.app import create_app
@@ -65,7 +66,11 @@ def serve(
         tokens=tokens,
         keys=with_keys,
     )
-    app = create_app(settings)
+    new = " (new)" if not at.exists() else ""
+    # Before anything is made: a model that cannot be used should not be served.
+    embedder = open_embedder(model)
+    embedder.embed_query("ready")
+    app = create_app(settings, embedder=embedder)
     listening = running.listen(settings)
     name = f"[{host}]" if ":" in host else host
     url = f"http://{name}:{listening.getsockname()[1]}"
@@ -74,7 +79,8 @@ def serve(
         if as_json:
             print_json({"url": url, "place": str(at), "keys": with_keys})
             return
-        tell(f"serving {at} on {url} ({'keys needed' if with_keys else 'no keys, this machine'})")
+        who = "keys needed" if with_keys else "no keys, this machine"
+        tell(f"serving {at}{new} on {url} ({who})")
         tell(f"inspector {url}/inspector · API {url}/docs · MCP {url}/mcp · Ctrl-C stops")
 
     running.serve(running.make_server(app, settings, started), listening)

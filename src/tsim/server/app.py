@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from starlette.responses import RedirectResponse
 
 from tsim import __version__, private
 from tsim.embed import Embedder, open_embedder
@@ -76,6 +77,11 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
     app.include_router(rest.router(), prefix="/v1/namespaces/{namespace}", include_in_schema=False)
     add_reference(app, keys=settings.keys)
     app.include_router(inspector.router(service))
+
+    @app.get("/", include_in_schema=False)
+    async def home() -> Response:
+        return RedirectResponse(inspector.ROOT)
+
     app.router.routes.extend(endpoint.routes)
     for name, about, value in (
         ("passes_passages", "Passes of the embedder for turns.", lambda: batching.passages.passes),
@@ -107,8 +113,9 @@ def _health(metrics: Metrics) -> APIRouter:
     @routes.get("/metrics", include_in_schema=False)
     async def figures(request: Request) -> Response:
         service: Service = request.app.state.service
-        caller = await service.work(lambda: service.caller(request, Scope.ADMIN))
-        if caller.principal.namespace is not None:
+        principal = await service.work(lambda: service.principal(request))
+        principal.require(Scope.ADMIN)
+        if principal.namespace is not None:
             raise AccessError("metrics are of all namespaces; this key is for one")
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 

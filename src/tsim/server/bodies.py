@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
 
 from tsim.checking import META_NAMES
 from tsim.types import Episode, Hit, Receipt, Turn
@@ -22,7 +22,7 @@ Asked: TypeAlias = Annotated[
 ]
 Names: TypeAlias = Annotated[list[str], Field(fail_fast=True, min_length=1, max_length=THREADS)]
 Roles: TypeAlias = Annotated[list[str], Field(fail_fast=True, max_length=ROLES)]
-Ids: TypeAlias = Annotated[list[int], Field(fail_fast=True, max_length=TURNS)]
+Ids: TypeAlias = Annotated[list[StrictInt], Field(fail_fast=True, max_length=TURNS)]
 # Seconds since the epoch, or an ISO 8601 text.
 Moment: TypeAlias = float | str
 

@@ -191,7 +191,8 @@ def allowed_hosts(settings: Settings) -> frozenset[str] | None:
     """
     if settings.keys and not settings.hosts and settings.host in EVERYWHERE:
         return None
-    own = () if settings.host in EVERYWHERE else (settings.host,)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    own = () if settings.host in EVERYWHERE else (host,)
     return frozenset(name.lower() for name in (*LOOPBACK, *own, *settings.hosts))
 
 

@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -108,9 +109,7 @@ def register(app: FastAPI) -> None:
 
     async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)  # noqa: S101
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return problem(400, InputError.kind, f"{where}: {first['msg']}")
+        return problem(400, InputError.kind, _misread(error.errors()[0]))
 
     async def known(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101
@@ -130,3 +129,15 @@ def register(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, known)
     app.add_exception_handler(Exception, unexpected)
+
+
+def _misread(found: Mapping[str, Any]) -> str:
+    """Returns what is wrong with a request, from what pydantic says about it."""
+    where, kind = ".".join(map(str, found["loc"])), found["type"]
+    if kind == "json_invalid":
+        return f"the body is not JSON (character {found['loc'][-1]})"
+    if where == "body":
+        return "expected a JSON object as body, sent with Content-Type: application/json"
+    if kind == "extra_forbidden":
+        return f"{where}: this request has no such field; /docs lists those it has"
+    return f"{where}: {found['msg']}"

@@ -29,6 +29,7 @@ class Operation:
     method: str
     path: str
     about: str
+    more: str
     fields: tuple[Field, ...]
     example: str
 
@@ -39,10 +40,12 @@ def operations(description: Mapping[str, Any]) -> dict[str, list[Operation]]:
     for path, methods in description["paths"].items():
         for method, about in methods.items():
             schema = _body(description, about)
+            line, _, more = about.get("description", about.get("summary", "")).partition("\n")
             one = Operation(
                 method=method.upper(),
                 path=path,
-                about=about.get("description", about.get("summary", "")),
+                about=line,
+                more=more.strip(),
                 fields=(*_parameters(about), *_fields(schema)),
                 example=_example(method, path, schema),
             )

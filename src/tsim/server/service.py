@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 
-from tsim.errors import AccessError, LimitError
+from tsim.errors import AccessError, InputError, LimitError
 from tsim.memory import Memory
 from tsim.server.access import Principal, Scope
 from tsim.server.namespaces import Namespaces
@@ -29,6 +29,10 @@ class Gate(Protocol):
 
     def admit(self, token: str) -> Principal:
         """Returns whose key this is; raises `AccessError` for every other reason alike."""
+        ...
+
+    def locked(self) -> bool:
+        """Returns whether there are keys, so that nobody may do anything without one."""
         ...
 
     def note(self, principal: Principal, action: str, namespace: str, **about: object) -> None:
@@ -93,7 +97,7 @@ class Service:
         Raises:
             AccessError: It has no valid key, or one for something else.
         """
-        principal = self._principal(connection)
+        principal = self.principal(connection)
         if scope is not None:
             principal.require(scope)
         own = principal.namespace
@@ -125,8 +129,15 @@ class Service:
         """Adds a line to the audit log."""
         self.gate.note(caller.principal, action, caller.namespace, **about)
 
-    def _principal(self, connection: HTTPConnection) -> Principal:
-        if not self.settings.keys:
+    def principal(self, connection: HTTPConnection) -> Principal:
+        """Returns whose key a request has.
+
+        A server that was started without keys needs them from the moment there is one.
+
+        Raises:
+            KeyMissingError: It has none that is valid.
+        """
+        if not self.settings.keys and not self.gate.locked():
             return Principal()
         header = connection.headers.get("authorization", "")
         scheme, _, token = header.partition(" ")
@@ -135,3 +146,18 @@ class Service:
         elif scheme.lower() != "bearer":
             token = ""
         return self.gate.admit(token.strip())
+
+
+def require_named(caller: Caller, named: str | None) -> Caller:
+    """Returns the caller, unless its key is for all namespaces and the address names none.
+
+    Raises:
+        InputError: It would be about the default namespace, which is hardly what was meant.
+    """
+    principal = caller.principal
+    if principal.key and principal.namespace is None and named is None:
+        raise InputError(
+            "this key is for all namespaces; name one in the address: /v1/namespaces/NAME/…, or "
+            "/mcp/NAME"
+        )
+    return caller

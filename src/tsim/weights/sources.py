@@ -10,7 +10,7 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -203,13 +203,12 @@ def _watch(directory: Path, total: int, progress: Progress) -> Iterator[None]:
 
     def look() -> None:
         while not finished.wait(0.2):
-            sizes = []
-            for path in directory.rglob("*"):
-                try:
-                    sizes.append(path.stat().st_size if path.is_file() else 0)
-                except FileNotFoundError:  # pip moved it meanwhile
-                    continue
-            progress(min(sum(sizes), total), total)
+            size = 0
+            for parent, _, names in os.walk(directory):  # leaves out what is gone by then
+                for name in names:
+                    with suppress(FileNotFoundError):  # pip moved it meanwhile
+                        size += Path(parent, name).stat().st_size
+            progress(min(size, total), total)
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()

@@ -85,6 +85,49 @@ def test_threads_are_listed_with_turns_and_times_a_page_at_a_time(service, clien
     assert "t54" in second.text and "t48" not in second.text
 
 
+def test_a_time_that_is_not_known_is_not_shown_as_an_end(service, client):
+    def said(at):
+        return NewTurn(role="user", text="said", at=at)
+
+    for name, times in (("begins", (1e9, None)), ("ends", (None, 1e9)), ("never", (None, None))):
+        write(service, "default", name, [said(at) for at in times])
+    page = get(client)
+    cells = dict(re.findall(r"<bdi>(\w+)</bdi>.*?<td>(.*?)</td>", page.text))
+    assert cells == {"begins": "from 2001-09-09", "ends": "until 2001-09-09", "never": "–"}
+
+
+def test_one_episode_of_one_turn_is_not_several(service, client):
+    write(service, "default", "one", talk(1))
+    assert "1 episode in 1 turn," in text_of(get(client, "/thread", thread="one"))
+    write(service, "default", "one", talk(2))
+    form = form_of(get(client, "/forget", thread="one", turns="1"))
+    client.post("/inspector/forget", data=form, headers=HERE)
+    assert "1 turn here was forgotten" in text_of(get(client, "/thread", thread="one"))
+
+
+def test_a_key_for_all_namespaces_leads_to_each_of_them(keyed):
+    service, client, keys = keyed
+    everywhere = service.gate.create(namespace=None, scopes=[Scope.READ])[1]
+    for key, seen in ((everywhere, True), (keys["reader"], False)):
+        login(client, key)
+        for path in ("", "/ns/first"):
+            page = get(client, path)
+            assert ('href="/inspector/ns/second"' in page.text) is seen
+
+
+def test_the_only_other_namespace_is_linked_from_an_empty_one(tmp_path):
+    with opened(tmp_path) as (service, client):
+        write(service, "alice", "t", talk(2))
+        page = get(client)
+        assert "Other namespaces: alice" in text_of(page)
+        assert page.text.count('href="/inspector/ns/alice"') == 2  # in the menu, too
+
+
+def test_the_address_of_the_server_leads_to_the_inspector(client):
+    answer = client.get("/")
+    assert answer.status_code == 200 and answer.url.path == "/inspector"
+
+
 def test_a_namespace_without_a_memory_is_an_empty_list(tmp_path):
     with opened(tmp_path) as (_, client):
         assert "There is no thread yet" in get(client).text
@@ -167,6 +210,16 @@ def test_what_is_too_unlikely_is_shown_as_such(client):
     page = get(client, "/ask", **asked)
     assert "Nothing was found" in page.text
     assert "too unlikely" in page.text and "where 1 was asked for" in text_of(page)
+
+
+def test_the_rest_of_a_span_does_not_get_the_relevance_of_what_was_found(client):
+    asked = {"thread": "alice/ä b", "query": "violin lesson part 7", "budget": "60"}
+    page = get(client, "/ask", **asked)
+    near = re.findall(r'<details class="near">.*?</details>', page.text, re.S)
+    (rest,) = [one for one in near if "turns 6–8" in one]
+    (other,) = [one for one in near if "turns 47–49" in one]
+    assert "did not fit" in rest and "relevance" not in rest
+    assert "relevance of &lt;1 %" in other
 
 
 def test_filters_reach_the_search(client):
@@ -340,11 +393,46 @@ def test_a_preview_shows_exactly_what_goes_and_the_form_forgets_it(service, clie
     assert receipt.status_code == 200 and "3-5,9" in receipt.text
     assert left(service) == [n for n in range(60) if n not in (3, 4, 5, 9)]
     assert noted(service) == [
-        ("forget", "default", "", {"thread": "alice/ä b", "turns": 4, "by": "inspector"})
+        ("forget", "default", "", {"thread": "alice/ä b", "turns": [3, 4, 5, 9], "by": "inspector"})
     ]
     assert "4 turns here were forgotten" in get(client, "/thread", thread="alice/ä b").text
     again = client.post("/inspector/forget", data=form_of(page), headers=HERE)
     assert again.status_code == 400 and "nothing was removed" in again.text
+    assert len(noted(service)) == 1
+
+
+def test_a_receipt_can_be_loaded_again_but_not_made_up(service, client):
+    write(service, "second", "alice/ä b", talk(6))
+    for path in ("", "/ns/second"):
+        form = form_of(get(client, f"{path}/forget", thread="alice/ä b", turns="1-3"))
+        sent = client.post(
+            f"/inspector{path}/forget", data=form, headers=HERE, follow_redirects=False
+        )
+        address = sent.headers["location"]
+        assert sent.status_code == 303 and address.startswith(f"/inspector{path}/receipt?")
+        first, again = client.get(address), client.get(address)
+        assert first.status_code == 200 and first.text == again.text
+        assert "3 turns are gone" in text_of(first) and "<dd>1-3</dd>" in first.text
+    for other in (
+        address.replace("count=3", "count=4"),
+        address.replace("/ns/second", ""),
+        address.replace("alice", "bob"),
+        address.rpartition("&token")[0],
+    ):
+        page = client.get(other)
+        assert page.status_code == 200 and "can no longer be shown" in page.text
+        assert "turns are gone" not in text_of(page)
+    assert len(noted(service)) == 2
+
+
+def test_the_receipt_of_very_many_turns_fits_into_an_address(service, client):
+    write(service, "default", "many", [NewTurn(role="user", text=f"n {n}") for n in range(1200)])
+    chosen = ",".join(map(str, range(0, 1200, 2)))
+    form = form_of(get(client, "/forget", thread="many", turns=chosen))
+    sent = client.post("/inspector/forget", data=form, headers=HERE, follow_redirects=False)
+    assert len(sent.headers["location"]) < 8_000
+    page = client.get(sent.headers["location"])
+    assert "600 turns are gone" in text_of(page) and "<dd>0,2,4," in page.text
 
 
 def test_an_episode_and_a_range_with_gaps_can_be_forgotten(service, client):

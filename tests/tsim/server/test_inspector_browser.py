@@ -212,6 +212,8 @@ def test_turns_are_chosen_previewed_and_forgotten(open_page, place):
     assert len(left(place, "gone")) == 12
     page.get_by_role("button", name="Forget 2 turns for good").click()
     assert "2 turns are gone" in page.locator("[role=status]").inner_text()
+    page.reload()
+    assert "2 turns are gone" in page.locator("[role=status]").inner_text()
     assert left(place, "gone") == [n for n in range(12) if n not in (3, 4)]
 
 

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import anyio
 import httpx
@@ -216,6 +217,83 @@ def test_threads_are_kept_apart_and_may_have_any_name(ask, memory):
     assert json.loads(found[0].contents[0].text)["name"] == "../a b/ü"
 
 
+NOTHING = {
+    "recall": {"spans": []},
+    "context": {"text": "", "tokens": 0},
+    "recent": {"turns": [], "total": 0},
+    "explain": {"chosen": [], "near": []},
+}
+QUERY = {"recall": {"query": RULE}, "context": {"query": RULE}, "explain": {"query": RULE}}
+
+
+def test_in_an_empty_memory_nothing_is_found(ask, memory):
+    for tool, nothing in NOTHING.items():
+        assert said(ask(tool, **QUERY.get(tool, {}))) == nothing
+        assert said(ask(tool, **QUERY.get(tool, {}), thread="alice")) == nothing
+    assert refused(ask("forget", turns=[0])) == "nothing is remembered yet"
+    assert memory.threads() == []
+
+
+def test_without_a_name_the_only_thread_is_read(ask, memory):
+    memory.thread("alice").add("user", RULE)
+    assert said(ask("recall", query=RULE))["spans"][0]["turns"][0]["text"] == RULE
+    assert RULE in said(ask("context", query=RULE))["text"]
+    assert said(ask("recent"))["total"] == 1
+    assert said(ask("explain", query=RULE))["chosen"]
+    # What is added or removed is never guessed.
+    assert "there is no thread 'default'" in refused(ask("forget", turns=[0]))
+    memory.thread("default").add("user", LETTER)
+    assert said(ask("recent"))["turns"][0]["text"] == LETTER
+
+
+def test_who_names_no_thread_that_exists_is_told_which_do(ask, memory):
+    names = [f"t{number:02}" for number in range(12)]
+    for name in names:
+        memory.thread(name).add("user", RULE)
+    told = f"name one of these: {', '.join(map(repr, names[:10]))} and 2 more"
+    for tool in NOTHING:
+        asked = QUERY.get(tool, {})
+        assert refused(ask(tool, **asked)) == f"there is no thread 'default'; {told}"
+        assert refused(ask(tool, **asked, thread="x")) == f"there is no thread 'x'; {told}"
+    assert refused(ask("forget", turns=[0])) == f"there is no thread 'default'; {told}"
+
+
+def test_threads_of_the_own_namespace_are_told_to_readers_alone(tmp_path):
+    mine, theirs = make_key(tmp_path, "one"), make_key(tmp_path, "two")
+    eraser = make_key(tmp_path, "one", Scope.FORGET)
+
+    async def remembers(client):
+        said(await client.call_tool("remember", {"text": RULE, "thread": "alice"}))
+
+    async def remembers_other(client):
+        said(await client.call_tool("remember", {"text": RULE, "thread": "bob"}))
+
+    async def is_told(client):
+        message = refused(await client.call_tool("recall", {"query": "gpu", "thread": "x"}))
+        assert message == "there is no thread 'x'; name one of these: 'alice'"
+
+    async def is_not_told(client):
+        message = refused(await client.call_tool("forget", {"turns": [0], "confirm": "1-a"}))
+        assert message == "there is no thread 'default'"
+
+    with served(tmp_path, keys=True) as url:
+        tell(by_http(f"{url}/mcp", mine), remembers)
+        tell(by_http(f"{url}/mcp", theirs), remembers_other)
+        tell(by_http(f"{url}/mcp", mine), is_told)
+        tell(by_http(f"{url}/mcp", eraser), is_not_told)
+
+
+def test_what_surrounds_a_chosen_turn_has_no_relevance_of_its_own(ask, memory):
+    filler = [("model", f"well, weather again {number}") for number in range(12)]
+    turns = [*filler[:6], ("user", RULE), *filler[6:]]
+    memory.thread("default").add_many(turns)
+    explained = said(ask("explain", query=RULE, budget=30))
+    (chosen,) = explained["chosen"]
+    assert 6 in chosen["turns"]
+    (around,) = [near for near in explained["near"] if {5, 7} & {*near["turns"]}]
+    assert "relevance" not in around
+
+
 def test_an_explanation_names_words_and_terms_and_what_nearly_was_chosen(ask, memory):
     thread = memory.thread("default")
     thread.add_many([("user", f"{RULE} number {number}") for number in range(40)])
@@ -358,7 +436,8 @@ def test_keys_reach_their_own_namespace_alone(tmp_path):
         tokens.append(token)
 
     async def finds_nothing(client):
-        message = refused(await client.call_tool("recall", {"query": "gpu"}))
+        assert said(await client.call_tool("recall", {"query": "gpu"})) == {"spans": []}
+        message = refused(await client.call_tool("forget", {"turns": [0]}))
         assert message == "there is no such thread; adding a turn creates it"
         assert (await client.read_resource("tsim://threads")).contents[0].text == "[]"
 
@@ -552,6 +631,22 @@ def test_what_cannot_be_opened_is_said_before_anything_is_served(tmp_path, tiny)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "notes.db" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_without_weights_the_command_says_what_to_fetch_and_creates_nothing(tmp_path):
+    memory = tmp_path / "memory.db"
+    ran = subprocess.run(
+        [Path(sys.executable).with_name("tsim"), "mcp", "--memory", memory],
+        env={**os.environ, "TSIM_CACHE": str(tmp_path / "cache")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "tsim models fetch" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not memory.exists()
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path):

@@ -63,7 +63,7 @@ def test_many_at_once_get_the_same_memory(spaces):
         assert len(memory.thread("a")) == 40
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "A", "a.b", "x" * 64, "-a", "a\n"])
+@pytest.mark.parametrize("name", ["", "..", "a/b", "A", "a.b", "x" * 64, "-a", "a\n", "nul"])
 def test_names_cannot_leave_the_directory(spaces, name):
     with pytest.raises(InputError, match="no namespace"), spaces.using(name, create=True):
         pass

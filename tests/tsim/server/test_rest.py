@@ -1,6 +1,8 @@
 """The REST API, over real connections."""
 
+import html
 import json
+import re
 import socket
 import sqlite3
 import time
@@ -208,6 +210,7 @@ def test_reading_creates_nothing(api, tmp_path):
         ("POST", "/v1/threads/alice/search", {"query": "x", "buget": 3}, 400, "bad_input"),
         ("POST", "/v1/threads/alice/search", {"query": "x", "since": "soon"}, 400, "bad_input"),
         ("POST", "/v1/threads/alice/forget", {}, 400, "bad_input"),
+        ("POST", "/v1/threads/alice/forget", {"query": "x"}, 400, "bad_input"),
         ("GET", "/v1/threads/alice/episodes?threshold=2", None, 400, "bad_input"),
         ("GET", f"/v1/threads/{'x' * 300}", None, 400, "bad_input"),
         ("GET", "/v1/namespaces/..%2Fx/threads", None, 400, "bad_input"),
@@ -289,8 +292,13 @@ def test_the_description_of_the_api_is_complete(api):
 def test_the_reference_shows_every_request_and_loads_nothing_from_elsewhere(standing):
     answer = standing.get("/docs")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
-    for path in standing.get("/openapi.json").json()["paths"]:
-        assert f"<code>{path}</code>" in answer.text
+    summaries = html.unescape(" ".join(re.findall(r"<summary>.*?</summary>", answer.text)))
+    for path, methods in standing.get("/openapi.json").json()["paths"].items():
+        for about in methods.values():
+            line = about["description"].partition("\n")[0]
+            assert f'<code>{path}</code> <span class="soft">{line}</span>' in summaries
+    introduction = answer.text.partition("<h2>")[0]
+    assert "<code>/mcp</code>" in introduction and "<code>/metrics</code>" in introduction
     assert "//" not in answer.text.replace("openapi.json", "")
     assert standing.get("/redoc").status_code == 404
 
@@ -363,9 +371,48 @@ def test_keys_reach_their_namespace_and_what_they_are_for(tmp_path):
         assert api.get("/v1/namespaces/alice/threads", headers=bob).status_code == 403
         assert api.get("/v1/namespaces/none/threads", headers=bob).status_code == 403
         assert api.get("/v1/namespaces/alice/threads", headers=anyone).json()["threads"]
-        assert api.get("/metrics", headers=bob).status_code == 200
+        assert api.get("/metrics", headers=bob).status_code == 403
+        assert api.get("/metrics", headers=anyone).status_code == 200
         assert api.get("/metrics").status_code == 401
         assert api.get("/health/live").status_code == 200
+
+
+def test_a_server_without_keys_is_locked_by_the_first_one(tmp_path):
+    with browsing(tmp_path / "memories") as api:
+        add(api)
+        key = make_key(tmp_path / "memories", "default")
+        assert api.get("/v1/threads").status_code == 401
+        assert api.get("/v1/threads", headers=key).status_code == 200
+        with Access(Settings(place=tmp_path / "memories").access) as access:
+            access.revoke(access.keys()[0].id)
+        assert api.get("/v1/threads").status_code == 401
+
+
+def test_a_key_for_all_namespaces_has_to_name_one(tmp_path):
+    place = tmp_path / "memories"
+    key = make_key(place, None)
+    with served(place, keys=True) as url, httpx.Client(base_url=url, headers=key) as api:
+        refused = api.post("/v1/threads/a/turns", json={"turns": TALK})
+        assert (refused.status_code, refused.json()["kind"]) == (400, "bad_input")
+        assert "/v1/namespaces/NAME" in refused.json()["detail"]
+        named = api.post("/v1/namespaces/alice/threads/a/turns", json={"turns": TALK})
+        assert named.status_code == 200
+        assert api.post("/mcp", json={}).status_code == 400
+        assert api.get("/metrics").status_code == 200
+    assert {path.name for path in place.glob("*.db")} == {"alice.db"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ({"content": b"{,", "headers": {"Content-Type": "application/json"}}, "is not JSON"),
+        ({"content": b'{"turns": []}'}, "Content-Type: application/json"),
+        ({"json": [1]}, "Content-Type: application/json"),
+        ({"json": {"turns": TALK, "thread": "x"}}, "body.thread: this request has no such field"),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_said_in_words(standing, sent, words):
+    assert words in standing.post("/v1/threads/a/turns", **sent).json()["detail"]
 
 
 def test_a_revoked_key_ends_at_once(tmp_path):

@@ -142,6 +142,11 @@ class Access:
         with self._file.reading() as connection:
             return keys.listed(connection)
 
+    def locked(self) -> bool:
+        """Returns whether there is a key, be it expired or revoked: what was locked stays so."""
+        with self._file.reading() as connection:
+            return keys.exist(connection)
+
     def usable(self) -> bool:
         """Returns whether there is a key that is neither expired nor revoked."""
         now = self._clock()

@@ -144,6 +144,12 @@ def find(connection: sqlite3.Connection, key: str) -> tuple[Key, str] | None:
     return found and (_key(found[:-1]), found[-1])
 
 
+def exist(connection: sqlite3.Connection) -> bool:
+    """Returns whether there is any key."""
+    ((found,),) = connection.execute("SELECT EXISTS (SELECT 1 FROM key)").fetchall()
+    return bool(found)
+
+
 def listed(connection: sqlite3.Connection) -> list[Key]:
     """Returns all keys, the oldest first."""
     rows = connection.execute("SELECT * FROM key ORDER BY created, id")

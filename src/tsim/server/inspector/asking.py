@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from tsim.engine import Query
 from tsim.server.inspector.fields import Fields
+from tsim.server.nearly import others
 from tsim.thread import CONTEXT_BUDGET, Thread
-from tsim.types import Hit, SpanWhy, Turn
+from tsim.types import Hit, SpanWhy
 
 # How much larger the budget is in which near misses are looked for, and how many are shown.
 WIDER, NEARLY = 3, 8
@@ -19,14 +20,12 @@ class Near:
     """Turns that were not returned.
 
     Attributes:
-        hit: What they would have been part of.
-        turns: The turns.
+        hit: The turns, and why they would have been returned.
         unlikely: Whether they were left out because they are too unlikely to hold what was asked;
             otherwise they did not fit into the budget.
     """
 
     hit: Hit
-    turns: tuple[Turn, ...]
     unlikely: bool
 
 
@@ -97,10 +96,7 @@ def answer(find: Find, write: Callable[[Sequence[Hit]], str], asked: Query) -> A
     seen = {turn.id for hit in hits for turn in hit.turns}
     nearly: list[Near] = []
     for some, unlikely in ((anyway, True), (more, False)):
-        for hit in some:
-            missed = tuple(turn for turn in hit.turns if turn.id not in seen)
-            if missed:
-                nearly.append(Near(hit=hit, turns=missed, unlikely=unlikely))
+        nearly += [Near(hit=hit, unlikely=unlikely) for hit in others(some, seen)]
         seen |= {turn.id for hit in some for turn in hit.turns}
     return Answer(
         hits=tuple(hits),

@@ -74,7 +74,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     used_by_name = (texts.cut, texts.line, texts.marked, texts.passages, texts.left_out)
-    for used in (*used_by_name, texts.moment, texts.number):
+    for used in (*used_by_name, texts.moment, texts.number, texts.plural):
         environment.filters[used.__name__] = used
     environment.filters["percent"] = texts.percent
     environment.globals["period"] = texts.period

@@ -10,8 +10,8 @@ from starlette.responses import RedirectResponse
 
 from tsim.errors import AccessError, KeyMissingError, ThreadMissingError, TsimError
 from tsim.server.access import Scope
-from tsim.server.inspector import views
-from tsim.server.inspector.fields import Fields, ranges
+from tsim.server.inspector import receipts, views
+from tsim.server.inspector.fields import Fields
 from tsim.server.inspector.guarding import Tokens, require_same_site
 from tsim.server.inspector.pages import ROOT, asset, base, page
 from tsim.server.inspector.rehearsals import Rehearsals
@@ -45,6 +45,8 @@ def router(service: Service) -> APIRouter:
     shown = inspector.showing("preview.html", views.preview, Scope.FORGET)
     _add(routes, "/forget", shown, "GET")
     _add(routes, "/forget", inspector.forget, "POST")
+    receipt = inspector.showing("receipt.html", views.receipt, Scope.FORGET)
+    _add(routes, "/receipt", receipt, "GET")
     routes.add_api_route(f"{ROOT}/login", _guarded(inspector.login), methods=["POST"])
     routes.add_api_route(f"{ROOT}/login", _guarded(inspector.ask_key), methods=["GET"])
     routes.add_api_route(f"{ROOT}/logout", _guarded(inspector.logout), methods=["POST"])
@@ -94,7 +96,7 @@ class _Inspector:
         return page(request, template, **surroundings, **values)
 
     async def forget(self, request: Request) -> Response:
-        """Forgets what a preview showed, and shows the receipt."""
+        """Forgets what a preview showed, and leads to the receipt."""
         require_same_site(request)
         fields = await Fields.sent(request)
         return await self._service.work(lambda: self._forget(request, fields))
@@ -105,17 +107,13 @@ class _Inspector:
         name, chosen = fields.text("thread"), ",".join(fields.all("turns"))
         self._tokens.check(fields.text("token"), *selection_of(caller, name, chosen))
         with service.memory(caller) as memory:
-            receipt = memory.thread(name).forget(turns=fields.turns() or ())
-        service.note(caller, "forget", thread=name, turns=len(receipt.turns), by="inspector")
+            named = memory.thread(name)
+            going = list(named.preview_forget(turns=fields.turns() or ()).turns)
+            service.note(caller, "forget", thread=name, turns=going, by="inspector")
+            gone = named.forget(turns=going)
         self._rehearsals.drop(caller.namespace, name)
-        return page(
-            request,
-            "receipt.html",
-            **around(service, caller),
-            thread=name,
-            receipt=receipt,
-            forgotten=ranges(receipt.turns),
-        )
+        written = receipts.query(self._tokens, caller, name, gone)
+        return RedirectResponse(f"{base(request)}/receipt?{written}", HTTPStatus.SEE_OTHER)
 
     async def ask_key(self, request: Request) -> Response:
         """Asks for a key, if there are keys."""

@@ -67,6 +67,8 @@ def moment(at: float | None, form: str = "%Y-%m-%d %H:%M") -> str:
 def period(since: float | None, until: float | None) -> str:
     """Returns a range of days in UTC; empty if it is not known."""
     first, last = moment(since, "%Y-%m-%d"), moment(until, "%Y-%m-%d")
+    if not (first and last):
+        return f"from {first}" if first else last and f"until {last}"
     return first if first == last else f"{first} – {last}"
 
 
@@ -78,6 +80,11 @@ def _terms(word: str) -> frozenset[str]:
 def number(value: int) -> str:
     """Returns a whole number with separators."""
     return f"{value:,}"
+
+
+def plural(word: str, count: int) -> str:
+    """Returns a word for one or for several."""
+    return word if count == 1 else f"{word}s"
 
 
 def percent(value: float | None) -> str:

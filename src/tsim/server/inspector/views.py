@@ -9,7 +9,7 @@ from tsim.errors import InputError, ThreadMissingError
 from tsim.memory import Memory
 from tsim.presets import PRESETS
 from tsim.server.access import Scope
-from tsim.server.inspector import listing
+from tsim.server.inspector import listing, receipts
 from tsim.server.inspector.asking import answer, prepared, resumptions
 from tsim.server.inspector.drawing import braid_drawing, map_drawing, strip
 from tsim.server.inspector.fields import MOST_TURNS, Fields, ranges
@@ -231,6 +231,12 @@ def preview(visit: Visit) -> Values:
         "selection": written,
         "token": visit.tokens.sign(*selection_of(visit.caller, shown.name, written)),
     }
+
+
+def receipt(visit: Visit) -> Values:
+    """What was forgotten, as its address says."""
+    found = receipts.read(visit.tokens, visit.caller, visit.fields)
+    return {"thread": visit.fields.text("thread"), "receipt": found}
 
 
 def selection_of(caller: Caller, thread: str, turns: str) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp_types import ToolAnnotations
 
 from tsim import __version__
-from tsim.errors import ThreadMissingError, TsimError
+from tsim.errors import InputError, TsimError
 from tsim.memory import Memory
 from tsim.server.access import Scope
+from tsim.server.mcp import threads as named
 from tsim.server.mcp.answers import recent
 from tsim.server.mcp.opening import OpenMemory, Work, in_thread
 from tsim.server.mcp.tool import Describe, MemoryTool
@@ -105,7 +106,7 @@ def _add_resources(
 
         try:
             return await work(reading)
-        except ThreadMissingError as error:
+        except InputError as error:  # all that is given is a name
             raise ResourceNotFoundError(describe(error)) from error
         except TsimError as error:
             raise ResourceError(describe(error)) from error
@@ -138,7 +139,7 @@ def _add_resources(
     )
     async def one(thread: str) -> str:
         def last(memory: Memory) -> str:
-            found = recent(memory.thread(thread), SHOWN)
+            found = recent(named.find(memory, thread), SHOWN)
             return _json({"name": thread, **found.model_dump(mode="json", exclude_none=True)})
 
         return await read(last)

@@ -18,7 +18,7 @@ from tsim.server.access import Scope
 from tsim.server.guard import allowed_hosts
 from tsim.server.mcp.building import build
 from tsim.server.mcp.opening import Opened
-from tsim.server.service import Caller, Service
+from tsim.server.service import Caller, Service, require_named
 from tsim.server.settings import Settings
 
 PATH = "/mcp"
@@ -74,6 +74,7 @@ class McpEndpoint:
         try:
             sessions = self._running()
             caller = await self._service.work(lambda: self._service.caller(connection, None, named))
+            require_named(caller, named)
         except TsimError as error:
             await problems.answer(error)(scope, receive, send)
             return

@@ -1,21 +1,21 @@
 """The six tools, whatever the transport."""
 
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 from pydantic import ConfigDict, Field
 
-from tsim.errors import InputError, TooLargeError
+from tsim.errors import InputError, ThreadMissingError, TooLargeError
 from tsim.server.access import Scope
 from tsim.server.bodies import QUERY, ROLES, TURNS
-from tsim.server.mcp import answers, confirming
+from tsim.server.mcp import answers, confirming, threads
 from tsim.server.mcp.opening import Opened, OpenMemory, Work
+from tsim.server.nearly import others
 from tsim.server.settings import Limits
 from tsim.thread import CONTEXT_BUDGET
 from tsim.times import before, seconds
-from tsim.types import Hit, NewTurn
+from tsim.types import NewTurn
 
 A = TypeVar("A")
 
@@ -80,7 +80,7 @@ class Tools:
         turns: Annotated[
             tuple[Given, ...], Field(description="Several: {role, text, at, id}.")
         ] = (),
-        thread: str = "default",
+        thread: str = threads.DEFAULT,
     ) -> answers.Remembered:
         """Keep what was said, in a thread."""
         if bool(text) == bool(turns):
@@ -106,7 +106,7 @@ class Tools:
     async def recall(
         self,
         query: Asked,
-        thread: str = "default",
+        thread: str = "",
         budget: Budget = CONTEXT_BUDGET,
         min_relevance: Least = None,
         since: Since = "",
@@ -117,40 +117,41 @@ class Tools:
         asked = self._asked(query, budget, min_relevance, **self._only(since, until, roles))
 
         def find(opened: Opened) -> answers.Recalled:
-            hits = opened.memory.thread(thread).search(**asked)
+            hits = threads.find(opened.memory, thread).search(**asked)
             return answers.Recalled(spans=[answers.span(hit) for hit in hits])
 
-        return await self._with(Scope.READ, find)
+        return await self._read(find, answers.Recalled(spans=[]))
 
     async def context(
-        self, query: Asked, thread: str = "default", budget: Budget = CONTEXT_BUDGET
+        self, query: Asked, thread: str = "", budget: Budget = CONTEXT_BUDGET
     ) -> answers.Context:
         """Like recall, as one text to answer from; empty if nothing is known."""
         asked = self._asked(query, budget)
 
         def write(opened: Opened) -> answers.Context:
-            text = opened.memory.thread(thread).context(**asked)
+            text = threads.find(opened.memory, thread).context(**asked)
             return answers.Context(text=text, tokens=opened.memory.count_tokens(text))
 
-        return await self._with(Scope.READ, write)
+        return await self._read(write, answers.Context(text="", tokens=0))
 
     async def recent(
         self,
-        thread: str = "default",
+        thread: str = "",
         n: Annotated[int, Field(gt=0)] = 10,
     ) -> answers.Recent:
         """Read the last turns, in order."""
 
         def read(opened: Opened) -> answers.Recent:
-            return answers.recent(opened.memory.thread(thread), min(n, self._limits.page))
+            found = threads.find(opened.memory, thread)
+            return answers.recent(found, min(n, self._limits.page))
 
-        return await self._with(Scope.READ, read)
+        return await self._read(read, answers.Recent(turns=[], total=0))
 
     async def forget(
         self,
         query: Asked = "",
         turns: Annotated[tuple[int, ...], Field(max_length=TURNS)] = (),
-        thread: str = "default",
+        thread: str = threads.DEFAULT,
         confirm: str = "",
     ) -> answers.Forgetting:
         """Without confirm: show what would be erased, and a confirm token.
@@ -163,7 +164,8 @@ class Tools:
             raise InputError(f"forget takes query or turns, found {found}; nothing was removed")
 
         def remove(opened: Opened) -> answers.Forgetting:
-            named = opened.memory.thread(thread)
+            # Whoever confirms need not be allowed to read.
+            named = threads.find(opened.memory, thread, tell=not confirm)
             found = named.preview_forget(query or None, turns=turns or None)
             if len(found) > FORGOTTEN:
                 raise InputError(
@@ -171,7 +173,10 @@ class Tools:
                     "nothing was removed; narrow it"
                 )
             shown = confirming.Shown(
-                namespace=opened.namespace, thread=thread, turns=found.turns, lines=found.lines
+                namespace=opened.namespace,
+                thread=named.name,
+                turns=found.turns,
+                lines=found.lines,
             )
             now = self._clock().timestamp()
             ids = list(found.turns)
@@ -185,7 +190,7 @@ class Tools:
                     confirm=confirming.issue(self._secret, shown, now) if sure else None,
                 )
             confirming.check(self._secret, confirm, shown, now)
-            opened.note("forget", thread=thread, turns=ids)
+            opened.note("forget", thread=named.name, turns=ids)
             gone = named.forget(turns=ids)
             return answers.Forgetting(forgotten=True, turns=list(gone.turns), erased=gone.scrubbed)
 
@@ -194,7 +199,7 @@ class Tools:
     async def explain(
         self,
         query: Asked,
-        thread: str = "default",
+        thread: str = "",
         budget: Budget = CONTEXT_BUDGET,
     ) -> answers.Explained:
         """Why recall chose what it chose, and what nearly was."""
@@ -202,16 +207,16 @@ class Tools:
         wider = {**asked, "budget": WIDER * asked["budget"], "min_relevance": 0.0}
 
         def find(opened: Opened) -> answers.Explained:
-            named = opened.memory.thread(thread)
+            named = threads.find(opened.memory, thread)
             chosen = named.search(**asked)
             there = {turn.id for hit in chosen for turn in hit.turns}
-            others = [one for hit in named.search(**wider) if (one := _without(hit, there)).turns]
+            near = others(named.search(**wider), there)
             return answers.Explained(
                 chosen=[answers.reason(hit) for hit in chosen],
-                near=[answers.near(hit) for hit in others[:NEAR]],
+                near=[answers.near(hit) for hit in near[:NEAR]],
             )
 
-        return await self._with(Scope.READ, find)
+        return await self._read(find, answers.Explained(chosen=[], near=[]))
 
     def _asked(
         self, query: str, budget: int, least: float | None = None, **only: Any
@@ -232,6 +237,13 @@ class Tools:
     def _said(self, at: str) -> float:
         return seconds(before(at, self._clock()) if at else self._clock(), "at")
 
+    async def _read(self, function: Callable[[Opened], A], nothing: A) -> A:
+        """Calls a function with the caller's memory; while that is empty, returns nothing."""
+        try:
+            return await self._with(Scope.READ, function)
+        except ThreadMissingError:
+            return nothing
+
     async def _with(
         self, scope: Scope, function: Callable[[Opened], A], *, create: bool = False
     ) -> A:
@@ -242,7 +254,3 @@ class Tools:
                 return function(opened)
 
         return await self._work(work)
-
-
-def _without(hit: Hit, turns: Collection[int]) -> Hit:
-    return replace(hit, turns=tuple(turn for turn in hit.turns if turn.id not in turns))

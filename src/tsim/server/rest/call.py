@@ -14,7 +14,7 @@ from tsim.errors import ThreadMissingError
 from tsim.memory import Memory
 from tsim.server import bodies
 from tsim.server.access import Scope
-from tsim.server.service import Caller, Service
+from tsim.server.service import Caller, Service, require_named
 from tsim.server.settings import Limits
 
 T = TypeVar("T")
@@ -108,7 +108,8 @@ class Call:
 
     def caller(self, scope: Scope | None) -> Caller:
         """Returns who sends the request; None for the scope checks the key alone."""
-        return self.service.caller(self.request, scope, self.request.path_params.get("namespace"))
+        named = self.request.path_params.get("namespace")
+        return require_named(self.service.caller(self.request, scope, named), named)
 
     def page(self, limit: int) -> int:
         """Returns how many entries an answer may have."""

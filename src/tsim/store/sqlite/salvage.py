@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from tsim.errors import StoreError
 from tsim.state import MAX_ID
 from tsim.store.sqlite.checksums import COVERED, RawText, checksum, raw_texts
 from tsim.store.sqlite.keys import SHIFT, id_of
+from tsim.store.sqlite.migrate import known, migrate
 from tsim.store.sqlite.reader import SCRUB
 from tsim.times import FIRST, LAST
 from tsim.types import Turn
@@ -92,7 +94,7 @@ class _Salvage:
         self._unread = not self._sound()
         threads = self._threads()
         for row in self._rows("turn"):
-            thread, turn = self._owner(threads, row["key"]), id_of(row["key"])
+            thread, turn = self._owner(threads, row["rowid"]), id_of(row["rowid"])
             words = self._turn(turn, row)
             if words is None:
                 thread.lost.append(turn)
@@ -121,7 +123,11 @@ class _Salvage:
         return found == [(b"ok",)]
 
     def _columns(self, table: str) -> list[str]:
+        """Returns the names of columns, as they should be: the schema may be damaged, too."""
         found = self._connection.execute(f"PRAGMA table_info({table})").fetchall()
+        wanted = _schema()[table]
+        if len(found) == len(wanted):
+            return wanted
         return [_text(name) or "" for _, name, *_ in found]
 
     def _settings(self) -> dict[str, str]:
@@ -182,8 +188,7 @@ class _Salvage:
         columns = self._columns(table)
         if not columns:
             return
-        names = ", ".join(("rowid", *columns))
-        forward = f"SELECT {names} FROM {table} WHERE rowid >= ? ORDER BY rowid"  # noqa: S608
+        forward = f"SELECT rowid, * FROM {table} WHERE rowid >= ? ORDER BY rowid"  # noqa: S608
         first: int | None = 0
         while first is not None:
             try:
@@ -191,7 +196,7 @@ class _Salvage:
                     if row[0] < first:
                         raise sqlite3.DatabaseError("rows are out of order")
                     first = row[0] + 1
-                    yield dict(zip(("rowid", *columns), row, strict=True))
+                    yield _Row(zip(("rowid", *columns), row, strict=True))
                 return
             except sqlite3.Error:
                 self._unread = True
@@ -222,6 +227,25 @@ class _Salvage:
         except sqlite3.Error:
             return False
         return True
+
+
+class _Row(dict[str, Any]):
+    """A row by the names of its columns; what it does not have is NULL."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+@cache
+def _schema() -> Mapping[str, list[str]]:
+    """Returns the columns of every table of a new memory."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, known())
+        query = "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        return {
+            table: [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+            for (table,) in connection.execute(query).fetchall()
+        }
 
 
 def _text(value: object) -> str | None:
