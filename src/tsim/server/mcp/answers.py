@@ -94,7 +94,7 @@ class Forgetting(Answer):
     forgotten: bool
     turns: list[int]
     lines: list[str] = []
-    relevances: list[float] = []
+    relevances: list[float] | None = None
     confirm: str | None = None
     erased: bool | None = None
 

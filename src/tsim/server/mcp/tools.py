@@ -186,7 +186,7 @@ class Tools:
                     forgotten=False,
                     turns=ids,
                     lines=list(found.lines),
-                    relevances=list(found.relevances or ()),
+                    relevances=None if found.relevances is None else list(found.relevances),
                     confirm=confirming.issue(self._secret, shown, now) if sure else None,
                 )
             confirming.check(self._secret, confirm, shown, now)
