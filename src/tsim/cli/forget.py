@@ -111,7 +111,8 @@ def forget(
         if whole_thread:
             opened.forget_thread(thread)
             if as_json:
-                print_json({"thread": thread, **asdict(Forgotten(turns=found.turns))})
+                gone = Forgotten(turns=found.turns, scrubbed=opened.erased)
+                print_json({"thread": thread, **asdict(gone)})
             else:
                 say(f"forgot {_turns(found)}, the whole thread")
         else:
