@@ -163,7 +163,7 @@ def serving(
     headers = {}
     if keyed:
         with Access(Settings(place=directory).access) as access:
-            _, token = access.create(namespace=None, scopes=[*Scope])
+            _, token = access.create(namespace="default", scopes=[*Scope])
         headers["Authorization"] = f"Bearer {token}"
     command = [sys.executable, __file__, "--launch", str(directory), "--cost", str(cost)]
     command += ["--workers", str(workers), *(["--keyed"] if keyed else [])]

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.telemetry import TelemetryConfig
 from starlette.responses import RedirectResponse
 
 from tsim import __version__, private
@@ -21,6 +22,14 @@ from tsim.server.reference import add_reference
 from tsim.server.service import Service
 from tsim.server.settings import Settings
 
+# FastAPI hands requests and errors to whatever OpenTelemetry finds in the process.
+QUIET: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 DESCRIPTION = """Episodic memory for endless conversations.
 
 Send a key as `Authorization: Bearer tsim_…`. Every route is also under
@@ -67,6 +76,7 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
         lifespan=lifespan,
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere
         redoc_url=None,
+        telemetry=QUIET,
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
