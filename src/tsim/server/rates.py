@@ -36,3 +36,9 @@ class Rates:
         if len(self._buckets) > BUCKETS:
             self._buckets.popitem(last=False)
         return admitted
+
+    def give_back(self, sender: Hashable) -> None:
+        """Returns the token of a request that is not to count."""
+        if sender in self._buckets:  # else it was dropped meanwhile, and is full
+            tokens, since = self._buckets[sender]
+            self._buckets[sender] = (tokens + 1, since)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from tsim.errors import TooManyError
+from tsim.server.rates import Rates
 
 RATE = 10.0
 BURST = 20
@@ -30,12 +31,8 @@ class Failures:
             burst: Failures that may come at once before the rate applies.
             clock: Returns a time in seconds.
         """
-        self._rate = rate
-        self._burst = float(burst)
-        self._clock = clock
         self._guard = threading.Lock()
-        # What was left in a bucket, and when.
-        self._left: dict[str, tuple[float, float]] = {}
+        self._rates = Rates(rate, burst, clock=clock)
 
     def expect(self, key: str) -> None:
         """Counts a failure before it happens, so that those at the same time are counted, too.
@@ -47,15 +44,10 @@ class Failures:
             TooManyError: There were too many.
         """
         with self._guard:
-            now = self._clock()
-            left, at = self._left.get(key, (self._burst, now))
-            left = min(self._burst, left + (now - at) * self._rate)
-            if left < 1:
+            if not self._rates.take(key):
                 raise TooManyError("too many wrong keys were sent; try again in a second")
-            self._left[key] = left - 1, now
 
     def take_back(self, key: str) -> None:
         """Says that what was expected to fail did not."""
         with self._guard:
-            left, at = self._left[key]
-            self._left[key] = left + 1, at
+            self._rates.give_back(key)
