@@ -36,6 +36,7 @@ from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import former_row, row
 from tsim import Memory, NewTurn, ThreadMissingError
+from tsim.answers import Hits, Turns
 from tsim.assemble import render
 from tsim.characters import visible
 from tsim.checking import check_turn
@@ -218,8 +219,8 @@ def _answers() -> Iterator[Target]:
     hits = [Hit(episode=0, turns=(turn,), score=1.0, why=why) for why in (Why(), span)]
     asking = search("a", "gpu", k=1, budget=1, min_relevance=1)
     kinds: list[tuple[str, Call[Any], bytes]] = [
-        ("hits", asking, dump(answers.Found, answers.Found(hits=hits))),
-        ("turns", next(turns("a")), dump(answers.Turns, answers.Turns(turns=[turn], next=3))),
+        ("hits", asking, dump(Hits, Hits(hits=hits))),
+        ("turns", next(turns("a")), dump(Turns, Turns(turns=[turn], next=3))),
         ("receipts", add("a", [turn.again()]), b'{"receipts": [{"turn": 1, "episode": 0}]}'),
         ("receipts of forgetting", forget_thread("a"), b'{"turns": [1], "scrubbed": false}'),
     ]  # fmt: skip

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from tsim import errors, wire
 from tsim.errors import RemoteError, TsimError
-from tsim.types import Episode, Hit, Receipt, Turn
-
-T = TypeVar("T")
+from tsim.types import Receipt
 
 PROBLEM = "application/problem+json"
 # Our kinds of errors by their names, which never change.
@@ -20,14 +17,6 @@ KINDS: Mapping[str, type[TsimError]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Generic[T]):
-    """Some of many items, and what to ask for the following ones; None if there are none."""
-
-    items: list[T]
-    next: int | str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
     """Receipts of turns."""
 
@@ -35,71 +24,10 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """A thread and its number of turns."""
-
-    name: str
-    turns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Threads:
-    """A page of threads."""
-
-    threads: list[Size]
-    next: str | None = None
-
-    @property
-    def page(self) -> Page[str]:
-        """The names."""
-        return Page(items=[one.name for one in self.threads], next=self.next)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turns:
-    """A page of turns."""
-
-    turns: list[Turn]
-    next: int | None = None
-
-    @property
-    def page(self) -> Page[Turn]:
-        """The turns."""
-        return Page(items=self.turns, next=self.next)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Episodes:
-    """A page of episodes."""
-
-    episodes: list[Episode]
-    next: int | None = None
-
-    @property
-    def page(self) -> Page[Episode]:
-        """The episodes."""
-        return Page(items=self.episodes, next=self.next)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What was found."""
-
-    hits: list[Hit]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """The text for a prompt."""
 
     context: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """The number of turns that were imported."""
-
-    turns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from tsim import wire
-from tsim.client.answers import Page
+from tsim.answers import Page
 from tsim.errors import InputError, RemoteError
 
 T = TypeVar("T")

@@ -8,10 +8,10 @@ from functools import partial
 from typing import TypeVar, Unpack
 
 from tsim import wire
+from tsim.answers import Episodes, Hits, Imported, Threads, ThreadSize, Turns
 from tsim.arguments import known, listed, positive, share, whole
 from tsim.checking import check_name
-from tsim.client import answers
-from tsim.client.answers import Added, Context, Episodes, Found, Imported, Size, Threads
+from tsim.client.answers import Added, Context
 from tsim.client.call import PAGE, Again, Call, Pages, as_json, paged, path_of, query_of
 from tsim.client.messages import message
 from tsim.embed.protocol import require_text
@@ -142,7 +142,7 @@ def turns(thread: str, after: int | None = None, limit: int | None = None) -> Pa
     """Lists the turns of a thread."""
     positive(limit=limit)
     first = None if after is None or whole("after", after) < 0 else after
-    return paged(f"{path_of(thread)}/turns", answers.Turns, first, limit)
+    return paged(f"{path_of(thread)}/turns", Turns, first, limit)
 
 
 def recent(thread: str, limit: int) -> Call[list[Turn]]:
@@ -154,7 +154,7 @@ def recent(thread: str, limit: int) -> Call[list[Turn]]:
         method="GET",
         path=f"{path_of(thread)}/recent",
         query=query_of(limit=limit),
-        parse=lambda data: list(wire.load(answers.Turns, data).turns),
+        parse=lambda data: list(wire.load(Turns, data).turns),
     )
 
 
@@ -167,7 +167,9 @@ def episodes(thread: str, threshold: float | None) -> Pages[Episode]:
 def count(thread: str) -> Call[int]:
     """Counts the turns of a thread."""
     return Call(
-        method="GET", path=path_of(thread), parse=lambda data: int(wire.load(Size, data).turns)
+        method="GET",
+        path=path_of(thread),
+        parse=lambda data: int(wire.load(ThreadSize, data).turns),
     )
 
 
@@ -284,7 +286,7 @@ def _receipts(expected: int, data: bytes) -> list[Receipt]:
 
 
 def _hits(data: bytes) -> list[Hit]:
-    return list(wire.load(Found, data).hits)
+    return list(wire.load(Hits, data).hits)
 
 
 def _text(data: bytes) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
 
 from tsim.checking import META_NAMES
-from tsim.types import Episode, Hit, Receipt, Turn
+from tsim.types import Hit, Receipt
 
 # Characters of a question, threads that are asked, speakers, and turns that are named: one request
 # must not keep a worker from the others for long.
@@ -145,42 +145,11 @@ class About:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadSize:
-    """A thread and its number of turns."""
-
-    name: str
-    turns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Threads:
-    """A page of threads; `next` is given as `after` to get the following one."""
-
-    threads: list[ThreadSize]
-    next: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
     """What was added, in order, and what was left out because it is not text."""
 
     receipts: list[Receipt]
     skipped: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turns:
-    """A page of turns; `next` is given as `after` to get the following one."""
-
-    turns: list[Turn]
-    next: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hits:
-    """What was found, best first."""
-
-    hits: list[Hit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,21 +159,6 @@ class Context:
     context: str
     tokens: int
     hits: list[Hit]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Episodes:
-    """A page of episodes; `next` is given as `after` to get the following one."""
-
-    episodes: list[Episode]
-    next: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """The number of turns that were imported."""
-
-    turns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

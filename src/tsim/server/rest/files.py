@@ -15,9 +15,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
-from tsim import private, unfinished
+from tsim import answers, private, unfinished
 from tsim.memory import Memory
-from tsim.server import bodies
 from tsim.server.access import Scope
 from tsim.server.rest.call import Admitted, Audited, Calling
 
@@ -48,7 +47,7 @@ async def export(call: Calling, thread: Annotated[list[str] | None, Query()] = N
 
 @routes.post(
     "/import",
-    response_model=bodies.Imported,
+    response_model=answers.Imported,
     openapi_extra={"requestBody": {"required": True, "content": {LINES: {}}}},
 )
 async def import_(call: Calling, request: Request) -> Response:
@@ -60,11 +59,11 @@ async def import_(call: Calling, request: Request) -> Response:
         size = source.tell()
         source.seek(0)
 
-        def read(memory: Memory) -> bodies.Imported:
-            return bodies.Imported(turns=memory.import_(source))
+        def read(memory: Memory) -> answers.Imported:
+            return answers.Imported(turns=memory.import_(source))
 
         audited = Audited(action="import", about={"bytes": size})
-        return await call(bodies.Imported, read, scope=Scope.WRITE, create=True, audited=audited)
+        return await call(answers.Imported, read, scope=Scope.WRITE, create=True, audited=audited)
 
 
 @routes.get("/backup", response_class=StreamingResponse)

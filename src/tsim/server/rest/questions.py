@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from tsim import answers
 from tsim.memory import Memory
 from tsim.server import bodies
 from tsim.server.rest.call import Admitted, Call, Calling, Name, given
@@ -13,12 +14,12 @@ from tsim.types import Hit
 routes = APIRouter(tags=["questions"], route_class=Admitted)
 
 
-@routes.post("/threads/{thread}/search", response_model=bodies.Hits)
+@routes.post("/threads/{thread}/search", response_model=answers.Hits)
 async def search(call: Calling, name: Name, body: bodies.SearchBody) -> Response:
     """Finds the spans of a thread that are relevant to a question, with the reasons."""
     asked = _bounded(call, body)
     return await call(
-        bodies.Hits, lambda memory: bodies.Hits(hits=memory.thread(name).search(**asked))
+        answers.Hits, lambda memory: answers.Hits(hits=memory.thread(name).search(**asked))
     )
 
 
@@ -35,11 +36,11 @@ async def context(call: Calling, name: Name, body: bodies.ContextBody) -> Respon
     return await call(bodies.Context, find)
 
 
-@routes.post("/search", response_model=bodies.Hits)
+@routes.post("/search", response_model=answers.Hits)
 async def search_threads(call: Calling, body: bodies.SearchAcrossBody) -> Response:
     """Finds what is relevant to a question in several threads."""
     asked = _bounded(call, body)
-    return await call(bodies.Hits, lambda memory: bodies.Hits(hits=memory.search(**asked)))
+    return await call(answers.Hits, lambda memory: answers.Hits(hits=memory.search(**asked)))
 
 
 @routes.post("/context", response_model=bodies.Context)

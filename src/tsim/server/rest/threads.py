@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from tsim import __version__
+from tsim import __version__, answers
 from tsim.errors import TooLargeError
 from tsim.memory import Memory
 from tsim.server import bodies
@@ -31,32 +31,32 @@ async def about(call: Calling) -> Response:
     return await call(bodies.About, describe, blank=True)
 
 
-@routes.get("/threads", response_model=bodies.Threads)
+@routes.get("/threads", response_model=answers.Threads)
 async def list_threads(call: Calling, after: str | None = None, limit: Limit = 100) -> Response:
     """Lists threads by name."""
     most = call.page(limit)
 
-    def page(memory: Memory) -> bodies.Threads:
+    def page(memory: Memory) -> answers.Threads:
         later = (name for name in memory.threads() if after is None or name > after)
         names = [*islice(later, most + 1)]
-        return bodies.Threads(
+        return answers.Threads(
             threads=[_size(memory.thread(name)) for name in names[:most]],
             next=names[most - 1] if len(names) > most else None,
         )
 
-    return await call(bodies.Threads, page, empty=bodies.Threads(threads=[]))
+    return await call(answers.Threads, page, empty=answers.Threads(threads=[]))
 
 
-@routes.get("/threads/{thread}", response_model=bodies.ThreadSize)
+@routes.get("/threads/{thread}", response_model=answers.ThreadSize)
 async def show_thread(call: Calling, name: Name) -> Response:
     """Returns how many turns a thread has."""
 
-    def size(memory: Memory) -> bodies.ThreadSize:
+    def size(memory: Memory) -> answers.ThreadSize:
         found = memory.thread(name)
         found.require()
         return _size(found)
 
-    return await call(bodies.ThreadSize, size)
+    return await call(answers.ThreadSize, size)
 
 
 @routes.post("/threads/{thread}/turns", response_model=bodies.Added)
@@ -78,32 +78,32 @@ async def add_turns(call: Calling, name: Name, body: bodies.TurnsBody) -> Respon
     return await call(bodies.Added, write, scope=Scope.WRITE, create=True)
 
 
-@routes.get("/threads/{thread}/turns", response_model=bodies.Turns)
+@routes.get("/threads/{thread}/turns", response_model=answers.Turns)
 async def list_turns(
     call: Calling, name: Name, after: int | None = None, limit: Limit = 100
 ) -> Response:
     """Pages through the turns of a thread."""
     most = call.page(limit)
 
-    def page(memory: Memory) -> bodies.Turns:
+    def page(memory: Memory) -> answers.Turns:
         found = memory.thread(name).turns(after=after, limit=most + 1)
-        return bodies.Turns(
+        return answers.Turns(
             turns=found[:most], next=found[most - 1].id if len(found) > most else None
         )
 
-    return await call(bodies.Turns, page)
+    return await call(answers.Turns, page)
 
 
-@routes.get("/threads/{thread}/recent", response_model=bodies.Turns)
+@routes.get("/threads/{thread}/recent", response_model=answers.Turns)
 async def recent_turns(call: Calling, name: Name, limit: Limit = 20) -> Response:
     """Returns the last turns of a thread, in order."""
     most = call.page(limit)
     return await call(
-        bodies.Turns, lambda memory: bodies.Turns(turns=memory.thread(name).recent(most))
+        answers.Turns, lambda memory: answers.Turns(turns=memory.thread(name).recent(most))
     )
 
 
-@routes.get("/threads/{thread}/episodes", response_model=bodies.Episodes)
+@routes.get("/threads/{thread}/episodes", response_model=answers.Episodes)
 async def list_episodes(
     call: Calling,
     name: Name,
@@ -114,15 +114,15 @@ async def list_episodes(
     """Pages through the episodes of a thread, or through those at another threshold."""
     most = call.page(limit)
 
-    def page(memory: Memory) -> bodies.Episodes:
+    def page(memory: Memory) -> answers.Episodes:
         every = memory.thread(name).episodes(threshold=threshold)
         later = [one for one in every if after is None or one.id > after]
-        return bodies.Episodes(
+        return answers.Episodes(
             episodes=later[:most], next=later[most - 1].id if len(later) > most else None
         )
 
-    return await call(bodies.Episodes, page)
+    return await call(answers.Episodes, page)
 
 
-def _size(thread: Thread) -> bodies.ThreadSize:
-    return bodies.ThreadSize(name=thread.name, turns=len(thread))
+def _size(thread: Thread) -> answers.ThreadSize:
+    return answers.ThreadSize(name=thread.name, turns=len(thread))
