@@ -205,10 +205,15 @@ def test_items_of_noise_that_cannot_be_read_are_counted(tmp_path, form, item):
         load_pool(file, form, strict=True)
 
 
-PACKED = gzip.compress(b'{"turns": ["a", "b"], "genre": "x"}\n' * 100)
+PACKED = gzip.compress(b'{"turns": ["a", "b"], "genre": "x"}\n' * 100, mtime=0)
 
 
-@pytest.mark.parametrize("content", [b"plain", PACKED[:-30], PACKED[:12] + b"\xff" * 40])
+# Named: test workers must agree on every id, and a gzip file's bytes hold the time it was made.
+@pytest.mark.parametrize(
+    "content",
+    [b"plain", PACKED[:-30], PACKED[:12] + b"\xff" * 40],
+    ids=["plain", "incomplete", "garbled"],
+)
 def test_damaged_gzip_files_are_refused(tmp_path, content):
     file = tmp_path / "noise.gz"
     file.write_bytes(content)
