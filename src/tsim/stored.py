@@ -1,6 +1,6 @@
 """`StoredThread`: the turns of a thread as they are stored. No model is needed to read them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tsim.arguments import positive, whole
 from tsim.errors import StoreError
@@ -57,6 +57,15 @@ class StoredThread:
         with self._store.snapshot() as reader:
             self._require(reader)
             return reader.last_turns(self.name, min(limit, MAX_ID + 1))
+
+    def called(self, ids: Iterable[str]) -> dict[str, Turn]:
+        """Returns the turns with these external ids, by id; unknown ids are left out.
+
+        Args:
+            ids: External ids, as turns were added with.
+        """
+        wanted = sorted({*ids})
+        return self._store.turns_called(self.name, wanted) if wanted else {}
 
     def __iter__(self) -> Iterator[Turn]:
         """Yields all turns in order; turns added or forgotten meanwhile may be seen or not.

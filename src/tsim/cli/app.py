@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import cache, files, forget, keys, listings, mcp, models, serve, turns
+from tsim.cli import cache, files, forget, keys, listings, mcp, models, proxy, serve, turns
 from tsim.cli.shell import run, say
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ for command in (
     files.backup,
     files.doctor,
     serve.serve,
+    proxy.proxy,
     mcp.mcp,
 ):
     app.command(command.__name__.rstrip("_"))(command)

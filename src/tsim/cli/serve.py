@@ -1,32 +1,29 @@
 """`tsim serve`: memories over HTTP."""
 
-from typing import Annotated
-
-import typer
-
 from tsim.cli.extras import require_server
+from tsim.cli.listening import (
+    AllowHost,
+    CountedBy,
+    Host,
+    Port,
+    WithKeys,
+    address,
+    keys_needed,
+)
 from tsim.cli.options import PLACE, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
-from tsim.errors import InputError
-from tsim.server.settings import Settings, is_loopback
+from tsim.server.settings import Settings
 
 
 def serve(
     at: Place = PLACE,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8765,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A name by which clients address the server; may be repeated."),
-    ] = None,
-    keys: Annotated[
-        bool, typer.Option("--keys", help="Refuse to start without keys, also on loopback.")
-    ] = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    allow_host: AllowHost = None,
+    keys: WithKeys = False,
     model: Model = None,
     preset: PresetName = None,
-    tokens: Annotated[
-        str, typer.Option(help="What counts the tokens of budgets, as for tsim context.")
-    ] = "estimate",
+    tokens: CountedBy = "estimate",
     as_json: AsJson = False,
 ) -> None:
     """Serve memories over HTTP: REST, MCP and the inspector.
@@ -41,21 +38,9 @@ def serve(
     require_server()
     from tsim.embed import open_embedder
     from tsim.server import running
-    from tsim.server.access.gate import Access
     from tsim.server.app import create_app
 
-    there = Settings(place=at)
-    with_keys = keys
-    if there.access.is_file():
-        with Access(there.access) as access:
-            with_keys = with_keys or bool(access.keys())
-            valid = access.usable()
-    else:
-        valid = False
-    if (with_keys or not is_loopback(host)) and not valid:
-        raise InputError(
-            f"there is no valid key in {there.access}; make one with: tsim keys create --at {at}"
-        )
+    with_keys = keys_needed(at, host, wanted=keys)
     settings = Settings(
         place=at,
         host=host,
@@ -72,8 +57,7 @@ def serve(
     embedder.embed_query("ready")
     app = create_app(settings, embedder=embedder)
     listening = running.listen(settings)
-    name = f"[{host}]" if ":" in host else host
-    url = f"http://{name}:{listening.getsockname()[1]}"
+    url = address(host, listening.getsockname()[1])
 
     def started() -> None:
         if as_json:
