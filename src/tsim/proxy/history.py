@@ -29,12 +29,14 @@ class History:
         lead: Instructions before the recent messages.
         older: What may be replaced.
         recent: What is kept.
-        question: The newest text of a user; empty if it has none.
+        asked: The newest message of a user; None if there is none.
+        question: Its text, which may be empty.
     """
 
     lead: tuple[int, ...]
     older: tuple[int, ...]
     recent: tuple[int, ...]
+    asked: int | None
     question: str
 
 
@@ -56,6 +58,7 @@ def divide(messages: Sequence[Message], recent: int) -> History:
         lead=tuple(place for place in before if instructs(messages[place])),
         older=tuple(place for place in before if not instructs(messages[place])),
         recent=tuple(range(begin, len(messages))),
+        asked=users[-1] if users else None,
         question=question_of(messages[users[-1]]) if users else "",
     )
 

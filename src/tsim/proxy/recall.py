@@ -28,6 +28,8 @@ from tsim.words import distinct
 PREAMBLE = files(__package__).joinpath("recalled.txt").read_text("utf-8")
 # What is noted about an answer that was cut.
 PARTIAL: Mapping[str, bool] = {"partial": True}
+# Turns after a question that is asked again which may be about it.
+LATER = 100
 # Messages whose price is known.
 PRICES = 1 << 17
 
@@ -136,16 +138,21 @@ class Recall:
         older = {*history.older}
         if any(turn.id not in known for number, turn in turns if number in older):
             return None
-        shown = [
+        hidden = [
             Said(message=None, text=turn.text, turn=known[turn.id].id if turn.id in known else None)
             for number, turn in turns
             if turn.id is not None and number not in older
         ]
+        # A question that is asked again is not shown how it was answered.
+        asked = [turn.id for number, turn in turns if number == history.asked]
+        if asked and asked[0] in known:
+            later = thread.turns(after=known[asked[0]].id, limit=LATER)
+            hidden += [Said(message=None, text=turn.text, turn=turn.id) for turn in later]
         budget, measure = self._proxied.budget, self._measure
-        wide = budget + sum(price(one.text, measure) for one in shown)
+        wide = budget + sum(price(one.text, measure) for one in hidden)
         return besides(
             thread.search(history.question, budget=wide, tokens=None),
-            shown,
+            hidden,
             budget=budget,
             measure=measure,
             terms=sorted(distinct(history.question)),
