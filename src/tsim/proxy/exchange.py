@@ -160,10 +160,10 @@ class _Heard:
         if self._said is None:
             return headers
         headers.append((b"x-tsim-thread", quote(self._said.place.thread).encode()))
-        if response.is_success and "content-encoding" not in response.headers:
+        if response.is_success:
             kind = response.headers.get("content-type", "")
             self.answer = Answer(kind)
-            if self._field:
+            if self._field and "content-encoding" not in response.headers:
                 self._insertion = Insertion(self._outcome.field(), streamed=STREAMED in kind)
                 headers = self._insertion.headers(headers)
         return headers
