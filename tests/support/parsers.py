@@ -49,6 +49,10 @@ from tsim.client.streams import ExportReceiver
 from tsim.errors import InputError
 from tsim.http import Patience
 from tsim.logs import Format, read_log
+from tsim.proxy.answer import Answer
+from tsim.proxy.chat import read_chat
+from tsim.proxy.history import divide as divide_history
+from tsim.proxy.ids import turns_of
 from tsim.rank.when import stretches
 from tsim.segment.passages import divide
 from tsim.server import mcp
@@ -76,6 +80,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield from _logs()
     yield from _replies()
     yield from _answers()
+    yield from _proxied()
     yield from _files(directory)
     yield _packages(directory / "packages")
     yield _batch(directory / "batch")
@@ -211,6 +216,45 @@ def _replies() -> Iterator[Target]:
     yield Target(name="completions", seeds=[json.dumps(whole)], read=_read_completion)
     facts = ['Here: {"entities": ["a"], "triples": [["a", "is", "b"]]} done']
     yield Target(name="extracted facts", seeds=facts, read=lambda text: _object(decoded(text)))
+
+
+def _proxied() -> Iterator[Target]:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = [
+        {"role": "system", "content": "brief"}, {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "3"},
+        {"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url"}]},
+    ]  # fmt: skip
+    body = json.dumps({"model": "m", "user": "u", "messages": asked})
+    yield Target(name="chats", seeds=[body, '{"messages":[]}'], read=_read_chat)
+    pieces = ({"role": "assistant"}, {"content": "one "}, {"tool_calls": [{**call, "index": 0}]})
+    events = [{"choices": [{"index": 0, "delta": one}]} for one in pieces]
+    ended = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    stream = "".join(f"data: {json.dumps(one)}\n\n" for one in (*events, ended))
+    yield Target(name="streams", seeds=[f": x\n{stream}data: [DONE]\n"], read=_read_stream)
+
+
+def _read_chat(text: str) -> object:
+    chat = read_chat(encoded(text))
+    raw = [chat.raw(number) for number in range(len(chat.messages))]
+    again = read_chat(chat.having(raw))
+    # Not the values, which need not be equal to themselves: NaN is read, too.
+    assert len(again.messages) == len(chat.messages)
+    history = divide_history(chat.messages, 1)
+    places = sorted((*history.lead, *history.older, *history.recent))
+    assert places == [*range(len(chat.messages))]
+    return [*turns_of(chat.messages)]
+
+
+def _read_stream(text: str) -> object:
+    found = []
+    for kind in ("text/event-stream", "application/json"):
+        answer = Answer(kind)
+        answer.take(encoded(text))
+        said = answer.message()
+        found.append((answer.partial, [*turns_of([said])] if said else []))
+    return found
 
 
 def _answers() -> Iterator[Target]:

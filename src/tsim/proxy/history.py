@@ -8,13 +8,15 @@ Recent messages begin with a user's, so that no result of a tool is torn from it
 model takes what is left for a conversation.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 USER, ASSISTANT = "user", "assistant"
 # What whoever wrote the program says, rather than whoever talks.
-INSTRUCTING = frozenset({"system", "developer"})
+INSTRUCTING = ("system", "developer")
 # Characters of a question, from its beginning and from its end: documents are pasted around it.
 QUESTION = 8_000
 
@@ -49,10 +51,10 @@ def divide(messages: Sequence[Message], recent: int) -> History:
     """
     users = [place for place, one in enumerate(messages) if one.get("role") == USER]
     spoken = [place for place, one in enumerate(messages) if not instructs(one)]
-    latest = min(*users[-1:], *spoken[-recent:], len(messages))
-    begin = max((place for place in users if place <= latest), default=0)
-    while torn(messages, begin):
-        begin = max((place for place in users if place < begin), default=0)
+    begin = _speaking(users, min([*users[-1:], *spoken[-recent:], len(messages)]))
+    needed = _needed(messages)
+    while begin and needed[begin] < begin:
+        begin = _speaking(users, needed[begin])
     before = range(begin)
     return History(
         lead=tuple(place for place in before if instructs(messages[place])),
@@ -66,16 +68,6 @@ def divide(messages: Sequence[Message], recent: int) -> History:
 def instructs(message: Message) -> bool:
     """Returns whether a message is of whoever wrote the program."""
     return message.get("role") in INSTRUCTING
-
-
-def torn(messages: Sequence[Message], begin: int) -> bool:
-    """Returns whether a result of a tool would be kept without its call."""
-    if not begin:
-        return False
-    called = {name for one in messages[:begin] for name in calls_of(one)}
-    there = {name for one in messages[begin:] for name in calls_of(one)}
-    results = (one.get("tool_call_id") for one in messages[begin:])
-    return any(name in called and name not in there for name in results)
 
 
 def calls_of(message: Message) -> list[str]:
@@ -102,3 +94,22 @@ def question_of(message: Message) -> str:
     if len(text) <= 2 * QUESTION:
         return text
     return f"{text[:QUESTION]}\n{text[-QUESTION:]}"
+
+
+def _speaking(users: Sequence[int], place: int) -> int:
+    """Returns where a user speaks last, up to a place; else the beginning."""
+    there = bisect_right(users, place)
+    return users[there - 1] if there else 0
+
+
+def _needed(messages: Sequence[Message]) -> list[int]:
+    """Returns, for each place, the first message that it and those after it need.
+
+    The result of a tool needs its call, without which no model takes it.
+    """
+    calls: dict[str, int] = {}
+    needed = list(range(len(messages)))
+    for place, message in enumerate(messages):
+        needed[place] = calls.get(str(message.get("tool_call_id")), place)
+        calls |= dict.fromkeys(calls_of(message), place)
+    return [*accumulate(reversed(needed), min)][::-1]

@@ -10,7 +10,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 
+from tsim.errors import InputError
+from tsim.logs.message import read_message
 from tsim.proxy.history import ASSISTANT, Message, calls_of, instructs, text_of
+from tsim.types import NewTurn
 
 BYTES = 16
 
@@ -32,6 +35,23 @@ def named(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
         first = _answer(after) if after.get("role") == ASSISTANT else ""
         chain = _digest(chain, _said(message), first)
         yield place, chain
+
+
+def turns_of(messages: Sequence[Message]) -> Iterator[tuple[int, NewTurn]]:
+    """Yields the turns of messages, each with the place of its message and an id.
+
+    Raises:
+        InputError: A message has text that cannot be kept.
+    """
+    for number, name in named(messages):
+        try:
+            found = read_message({**messages[number], "id": name, "meta": None}).turns
+        except InputError:
+            if text_of(messages[number]):
+                raise
+            continue  # there is nothing in it that could be kept
+        for turn in found:
+            yield number, turn
 
 
 def _said(message: Message) -> str:

@@ -3,20 +3,19 @@
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
 from tsim.adapters.window import Besides, Said, besides, price
 from tsim.counting import open_measure
-from tsim.errors import InputError, ThreadMissingError
-from tsim.logs.message import read_message
+from tsim.errors import ThreadMissingError
 from tsim.proxy.answer import Answer
 from tsim.proxy.callers import Place
 from tsim.proxy.chat import Chat
 from tsim.proxy.history import ASSISTANT, History, Message, divide, text_of
-from tsim.proxy.ids import named
+from tsim.proxy.ids import turns_of
 from tsim.proxy.outcome import Did, Outcome
 from tsim.proxy.settings import Proxied
 from tsim.proxy.timing import TimedEmbedder
@@ -119,7 +118,7 @@ class Recall:
         answered = [n for n, one in enumerate(chat.messages) if one.get("role") == ASSISTANT]
         new = range(max(answered, default=-1) + 1, len(messages))
         turns: dict[str, NewTurn] = {}
-        for number, turn in _turns(messages):
+        for number, turn in turns_of(messages):
             partial = number == len(chat.messages) and answer.partial
             turn = replace(
                 turn, at=at if number in new else None, meta=PARTIAL if partial else None
@@ -133,7 +132,7 @@ class Recall:
 
     def _find(self, thread: Thread, chat: Chat, history: History) -> Besides | None:
         """Returns what is relevant; None if the thread does not have all that would be replaced."""
-        turns = [*_turns(chat.messages)]
+        turns = [*turns_of(chat.messages)]
         known = thread.called(str(turn.id) for _, turn in turns)
         older = {*history.older}
         if any(turn.id not in known for number, turn in turns if number in older):
@@ -175,16 +174,3 @@ def _priced(message: Message) -> str:
     """Returns what costs tokens as text; images and the like are not counted."""
     calls: Any = message.get("tool_calls")
     return text_of(message) + (json.dumps(calls) if calls else "")
-
-
-def _turns(messages: Sequence[Message]) -> Iterator[tuple[int, NewTurn]]:
-    """Yields the turns of messages, each with the place of its message and an id."""
-    for number, name in named(messages):
-        try:
-            found = read_message({**messages[number], "id": name, "meta": None}).turns
-        except InputError:
-            if text_of(messages[number]):
-                raise
-            continue  # there is nothing in it that could be kept
-        for turn in found:
-            yield number, turn

@@ -1,6 +1,8 @@
 """Whatever happens to the memory, requests are answered as if there were none."""
 
 import asyncio
+import resource
+import signal
 import sqlite3
 import threading
 import time
@@ -16,7 +18,6 @@ from tests.tsim.proxy.conftest import did, program, until
 from tests.tsim.proxy.talk import QUESTION, talk, user
 from tsim.errors import StoreFullError, WeightsMissingError
 from tsim.proxy.keeping import Keeper
-from tsim.store import SqliteStore
 
 MESSAGES = [*talk(), user(QUESTION)]
 
@@ -87,20 +88,19 @@ def test_a_file_that_is_no_memory(model, place):
         unchanged(talking, model, "store_failed")
 
 
-def test_a_full_disk(model, place, monkeypatch):
-    full = threading.Event()
-    commit = SqliteStore.commit
-
-    def committed(self, *args, **options):
-        if full.is_set():
-            raise StoreFullError("the disk is full")
-        return commit(self, *args, **options)
-
-    monkeypatch.setattr(SqliteStore, "commit", committed)
-    full.set()
+def test_a_disk_that_takes_no_more(model, place):
     with talking_to(place, model) as talking:
-        unchanged(talking, model, "store_full")
-        full.clear()
+        talking.ask([user("hello")])
+        talking.kept(2)
+        size = max(path.stat().st_size for path in place.iterdir())
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+            unchanged(talking, model, "store_failed")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, previous)
         talking.learnt(MESSAGES)
 
 

@@ -1,5 +1,8 @@
 """What is kept of a conversation: everything, once, in order."""
 
+import threading
+from contextlib import ExitStack, suppress
+
 import httpx
 import pytest
 
@@ -176,6 +179,31 @@ def test_what_is_being_written_is_written_before_the_end(model, place):
         thread = talking.thread()
         talking.ask([*talk(40), user("hello")])
     assert len(talking.turns(thread)) == len(talk(40)) + 2
+
+
+def test_an_answer_that_the_end_of_the_proxy_cuts_is_kept(model, place):
+    body = {"model": "endless", "stream": True, "messages": [user("go on")]}
+    reading = threading.Event()
+
+    def read(talking):
+        with (
+            suppress(httpx.HTTPError),
+            talking.client.stream("POST", "/chat/completions", json=body) as answer,
+        ):
+            for _ in answer.iter_bytes():
+                reading.set()
+
+    with ExitStack() as stack:
+        url = stack.enter_context(proxied(place, model.url, limits={"drain_seconds": 0.1}))
+        talking = stack.enter_context(program(url, place))
+        thread = talking.thread()
+        reader = threading.Thread(target=read, args=(talking,))
+        reader.start()
+        assert reading.wait(20)
+    reader.join(20)
+    _, cut = talking.turns(thread)
+    assert cut.text.startswith("and on")
+    assert cut.meta == {"partial": True}
 
 
 def test_a_restart_forgets_nothing(model, place):
