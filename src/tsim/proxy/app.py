@@ -11,7 +11,7 @@ from starlette.routing import Route
 from tsim import private
 from tsim.embed import Embedder
 from tsim.proxy.exchange import Proxy
-from tsim.proxy.keeping import Keeper
+from tsim.proxy.keeping import DRAIN_SECONDS, Keeper
 from tsim.proxy.recall import Recall
 from tsim.proxy.settings import Proxied
 from tsim.proxy.timing import TimedEmbedder
@@ -51,7 +51,7 @@ def create_app(settings: Settings, proxied: Proxied, *, embedder: Embedder) -> S
             stack.enter_context(closing(access))
             stack.enter_context(closing(namespaces))
             stack.push_async_callback(upstream.close)
-            stack.push_async_callback(keeper.drain, settings.limits.drain_seconds)
+            stack.push_async_callback(keeper.drain, DRAIN_SECONDS)
             yield
 
     async def live(_: Request) -> Response:

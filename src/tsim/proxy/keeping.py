@@ -16,6 +16,8 @@ WRITERS = 2
 # Bytes of requests and answers that wait to be written; what does not fit comes again with the next
 # request of its conversation.
 WAITING = 256 << 20
+# How long a proxy that stops goes on writing, after the last answer has ended.
+DRAIN_SECONDS = 30.0
 
 
 class Keeper:

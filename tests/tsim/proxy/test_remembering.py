@@ -1,14 +1,14 @@
 """What is kept of a conversation: everything, once, in order."""
 
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 import httpx
 import pytest
 
 from tests.support.proxied import proxied
 from tests.support.upstream import CUT
-from tests.tsim.proxy.conftest import did, program
+from tests.tsim.proxy.conftest import Talking, did, program
 from tests.tsim.proxy.talk import QUESTION, RULE, assistant, talk, user
 
 
@@ -193,14 +193,14 @@ def test_an_answer_that_the_end_of_the_proxy_cuts_is_kept(model, place):
             for _ in answer.iter_bytes():
                 reading.set()
 
-    with ExitStack() as stack:
-        url = stack.enter_context(proxied(place, model.url, limits={"drain_seconds": 0.1}))
-        talking = stack.enter_context(program(url, place))
+    with proxied(place, model.url, limits={"drain_seconds": 0.1}) as url:
+        talking = Talking(url, place)
         thread = talking.thread()
         reader = threading.Thread(target=read, args=(talking,))
         reader.start()
         assert reading.wait(20)
     reader.join(20)
+    talking.client.close()
     _, cut = talking.turns(thread)
     assert cut.text.startswith("and on")
     assert cut.meta == {"partial": True}
