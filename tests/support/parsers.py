@@ -53,6 +53,7 @@ from tsim.proxy.answer import Answer
 from tsim.proxy.chat import read_chat
 from tsim.proxy.history import divide as divide_history
 from tsim.proxy.ids import turns_of
+from tsim.proxy.notes import Notes
 from tsim.rank.when import stretches
 from tsim.segment.passages import divide
 from tsim.server import mcp
@@ -61,7 +62,7 @@ from tsim.server.inspector.fields import Fields, ranges
 from tsim.server.mcp.confirming import Shown, issue
 from tsim.server.mcp.tool import FAILED
 from tsim.times import before, moment, seconds
-from tsim.tokens import estimate
+from tsim.tokens import ESTIMATE, estimate
 from tsim.types import Hit, SpanWhy, Turn, Why
 from tsim.wire import dump
 from tsim.words import terms
@@ -244,7 +245,7 @@ def _read_chat(text: str) -> object:
     history = divide_history(chat.messages, 1)
     places = sorted((*history.lead, *history.older, *history.recent))
     assert places == [*range(len(chat.messages))]
-    return [*turns_of(chat.messages)]
+    return Notes(ESTIMATE).of(chat)
 
 
 def _read_stream(text: str) -> object:
@@ -253,7 +254,7 @@ def _read_stream(text: str) -> object:
         answer = Answer(kind)
         answer.take(encoded(text))
         said = answer.message()
-        found.append((answer.partial, [*turns_of([said])] if said else []))
+        found.append((answer.partial, turns_of(said, "a") if said else []))
     return found
 
 

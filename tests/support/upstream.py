@@ -1,12 +1,15 @@
 """A server with the OpenAI chat API that says and does what it is told: it stands in for a model.
 
 The name of the model in a request says how it behaves: `echo`, `tools`, `429`, `500`, `cut`,
-`broken`, `endless`, `flood`, `slow`, `gzip`, `silent`.
+`broken`, `endless`, `flood`, `slow`, `gzip`, `silent`, `repeat`.
+
+python -m tests.support.upstream runs it in a process of its own.
 """
 
 import asyncio
 import gzip
 import json
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -130,6 +133,15 @@ class Upstream:
         for letters in ('{"city"', ':  "Gent"}'):
             pieces.append({"tool_calls": [{"index": 0, "function": {"arguments": letters}}]})
         return _streamed(asked, pieces, end="tool_calls")
+
+    async def _repeat(self, asked: Asked) -> Response:
+        """Says nothing that could be remembered, and calls a tool with what it was sent."""
+        arguments = json.dumps({"messages": asked.messages})
+        call = {"id": "call_1", "type": "function"}
+        called = {**call, "function": {"name": "received", "arguments": arguments}}
+        message = {"role": "assistant", "content": None, "tool_calls": [called]}
+        self.seen.clear()
+        return JSONResponse(_whole(asked, [message]))
 
     async def _cut(self, asked: Asked) -> Response:
         async def pieces() -> AsyncIterator[bytes]:
@@ -278,3 +290,13 @@ def run(app: Starlette) -> Iterator[str]:
         server.should_exit = True
         thread.join(SECONDS)
         assert not thread.is_alive()
+
+
+def main() -> None:
+    with upstream() as found:
+        print(found.url, flush=True)  # noqa: T201
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -117,9 +117,19 @@ class Proxy:
             return found, _failed(kind_of(error))
 
     async def _in_time(self, said: _Conversation) -> Rewritten:
+        """Asks the memory, again when it has written what came before, if that was missing."""
         until = time.monotonic() + self._proxied.seconds
-        if not await self._keeper.settled(said.place, self._proxied.seconds):
-            return Rewritten(outcome=Outcome(did=Did.LEARNING))
+        found = await self._asked(said, until)
+        if found.outcome.did is Did.LEARNING:
+            pending = self._keeper.pending(said.place)
+            if pending and await self._keeper.settled(said.place, until - time.monotonic()):
+                found = await self._asked(said, until)
+        reason = self._keeper.failure(said.place)
+        if found.outcome.did is Did.LEARNING and reason:
+            return Rewritten(outcome=replace(found.outcome, did=Did.FAILED, reason=reason))
+        return found
+
+    async def _asked(self, said: _Conversation, until: float) -> Rewritten:
         task = asyncio.create_task(
             self._service.work(lambda: self._recall.rewrite(said.place, said.chat))
         )
@@ -128,11 +138,7 @@ class Proxy:
         done, _ = await asyncio.wait({task}, timeout=max(0.0, until - time.monotonic()))
         if not done:
             raise LimitError("the memory takes too long")
-        found = task.result()
-        reason = self._keeper.failure(said.place)
-        if found.outcome.did is Did.LEARNING and reason:
-            return Rewritten(outcome=replace(found.outcome, did=Did.FAILED, reason=reason))
-        return found
+        return task.result()
 
     def _finished(self, task: asyncio.Task[Rewritten]) -> None:
         """Notes that a search has ended, for which nobody may be waiting any more."""

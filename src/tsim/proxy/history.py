@@ -110,6 +110,8 @@ def _needed(messages: Sequence[Message]) -> list[int]:
     calls: dict[str, int] = {}
     needed = list(range(len(messages)))
     for place, message in enumerate(messages):
-        needed[place] = calls.get(str(message.get("tool_call_id")), place)
-        calls |= dict.fromkeys(calls_of(message), place)
+        if "tool_call_id" in message:
+            needed[place] = calls.get(str(message["tool_call_id"]), place)
+        if "tool_calls" in message:
+            calls |= dict.fromkeys(calls_of(message), place)
     return [*accumulate(reversed(needed), min)][::-1]

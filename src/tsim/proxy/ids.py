@@ -18,50 +18,50 @@ from tsim.types import NewTurn
 BYTES = 16
 
 
-def named(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
+def fingerprint(message: Message) -> str:
+    """Returns what of a message counts for ids, as a digest.
+
+    Programs mark the newest message for caches, and write its text as a part, so that only who
+    speaks and what is said counts.
+    """
+    said = text_of(message).strip()
+    if message.get("role") == ASSISTANT:
+        return _digest(json.dumps([said, calls_of(message)]))
+    who = [str(message.get(name)) for name in ("role", "name", "tool_call_id")]
+    return _digest(json.dumps([*who, said]))
+
+
+def named(messages: Sequence[Message], fingerprints: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yields the place and the id of each message but instructions.
 
     Args:
         messages: The messages of a request, and the answer to it if there is one.
+        fingerprints: Those of all messages.
     """
-    chain = ""
     spoken = [place for place, one in enumerate(messages) if not instructs(one)]
+    chain = ""
     for number, place in enumerate(spoken):
-        message = messages[place]
-        if message.get("role") == ASSISTANT and number:
-            yield place, _digest(chain, _answer(message))
+        if number and messages[place].get("role") == ASSISTANT:
+            yield place, _digest(chain, fingerprints[place])
             continue
-        after = messages[spoken[1]] if number == 0 and len(spoken) > 1 else {}
-        first = _answer(after) if after.get("role") == ASSISTANT else ""
-        chain = _digest(chain, _said(message), first)
+        first = spoken[1] if number == 0 and len(spoken) > 1 else place
+        answered = first != place and messages[first].get("role") == ASSISTANT
+        chain = _digest(chain, fingerprints[place], fingerprints[first] if answered else "")
         yield place, chain
 
 
-def turns_of(messages: Sequence[Message]) -> Iterator[tuple[int, NewTurn]]:
-    """Yields the turns of messages, each with the place of its message and an id.
+def turns_of(message: Message, name: str) -> list[NewTurn]:
+    """Returns the turns that a message consists of; the first has the id, others a longer one.
 
     Raises:
-        InputError: A message has text that cannot be kept.
+        InputError: It has text that cannot be kept.
     """
-    for number, name in named(messages):
-        try:
-            found = read_message({**messages[number], "id": name, "meta": None}).turns
-        except InputError:
-            if text_of(messages[number]):
-                raise
-            continue  # there is nothing in it that could be kept
-        for turn in found:
-            yield number, turn
-
-
-def _said(message: Message) -> str:
-    # Not the rest: programs mark the newest message for caches, and write its text as a part.
-    who = [message.get(name) for name in ("role", "name", "tool_call_id")]
-    return json.dumps([*map(str, who), text_of(message).strip()])
-
-
-def _answer(message: Message) -> str:
-    return json.dumps([text_of(message).strip(), calls_of(message)])
+    try:
+        return read_message({**message, "id": name, "meta": None}).turns
+    except InputError:
+        if text_of(message):
+            raise
+        return []  # there is nothing in it that could be kept
 
 
 def _digest(*texts: str) -> str:

@@ -60,12 +60,16 @@ class Keeper:
         finally:
             self._expected -= 1
 
+    def pending(self, where: Hashable) -> bool:
+        """Returns whether something of a conversation is still to be written."""
+        return where in self._last
+
     async def settled(self, where: Hashable, seconds: float) -> bool:
         """Waits until all of a conversation is written; returns whether it is."""
         last = self._last.get(where)
         if last is None:
             return True
-        done, _ = await asyncio.wait({last}, timeout=seconds)
+        done, _ = await asyncio.wait({last}, timeout=max(0.0, seconds))
         return bool(done)
 
     def failure(self, where: Hashable) -> str:

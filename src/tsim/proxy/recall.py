@@ -1,12 +1,9 @@
 """The memory behind a proxy: what is found for a request, and what is kept of it. Blocks."""
 
-import hashlib
 import json
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import Any
 
 from tsim.adapters.window import Besides, Said, besides, price
 from tsim.counting import open_measure
@@ -14,14 +11,14 @@ from tsim.errors import ThreadMissingError
 from tsim.proxy.answer import Answer
 from tsim.proxy.callers import Place
 from tsim.proxy.chat import Chat
-from tsim.proxy.history import ASSISTANT, History, Message, divide, text_of
-from tsim.proxy.ids import turns_of
+from tsim.proxy.history import ASSISTANT, History, Message, divide
+from tsim.proxy.ids import fingerprint, named, turns_of
+from tsim.proxy.notes import Note, Notes
 from tsim.proxy.outcome import Did, Outcome
 from tsim.proxy.settings import Proxied
 from tsim.proxy.timing import TimedEmbedder
 from tsim.server.namespaces import Namespaces
 from tsim.thread import Thread
-from tsim.types import NewTurn
 from tsim.words import distinct
 
 PREAMBLE = files(__package__).joinpath("recalled.txt").read_text("utf-8")
@@ -29,8 +26,8 @@ PREAMBLE = files(__package__).joinpath("recalled.txt").read_text("utf-8")
 PARTIAL: Mapping[str, bool] = {"partial": True}
 # Turns after a question that is asked again which may be about it.
 LATER = 100
-# Messages whose price is known.
-PRICES = 1 << 17
+# Messages among which the last one that is known is looked for first.
+NEAR = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +56,7 @@ class Recall:
         self._timed = timed
         self._proxied = proxied
         self._measure = open_measure(tokens)
-        self._prices: OrderedDict[bytes, int] = OrderedDict()
+        self._notes = Notes(self._measure)
 
     def rewrite(self, place: Place, chat: Chat) -> Rewritten:
         """Returns a request with what is relevant of its older messages in their place.
@@ -67,42 +64,43 @@ class Recall:
         Raises:
             TsimError: The memory cannot be used.
         """
+        notes = self._notes.of(chat)
         history = divide(chat.messages, self._proxied.recent)
-        prices = [self._price(chat, number) for number in range(len(chat.messages))]
-        before = sum(prices)
+        before = sum(note.price for note in notes)
         same = Outcome(did=Did.FITS, before=before, after=before)
-        if sum(prices[number] for number in history.older) <= self._proxied.budget:
+        if sum(notes[number].price for number in history.older) <= self._proxied.budget:
             return Rewritten(outcome=same)
         if not history.question:
             return Rewritten(outcome=replace(same, reason="no_text"))
         waited = self._timed.waited()
         try:
             with self._namespaces.using(place.namespace) as memory:
-                found = self._find(memory.thread(place.thread), chat, history)
+                found = self._find(memory.thread(place.thread), chat, history, notes)
         except ThreadMissingError:
             found = None
         if found is None:
             return Rewritten(outcome=replace(same, did=Did.LEARNING))
         context = json.dumps({"role": self._proxied.role, "content": found.text})
         shown = [context] if found.text else []
-        kept = [prices[number] for number in (*history.lead, *history.recent)]
-        after = sum(kept) + (price(found.text, self._measure) if shown else 0)
         lead = [chat.raw(number) for number in history.lead]
         recent = [chat.raw(number) for number in history.recent]
-        turns = sum(len(hit.turns) for hit in found.hits)
+        after = sum(notes[number].price for number in (*history.lead, *history.recent))
         return Rewritten(
             body=chat.having([*lead, *shown, *recent]),
             outcome=Outcome(
                 did=Did.RECALLED,
                 before=before,
-                after=after,
-                turns=turns,
+                after=after + (price(found.text, self._measure) if shown else 0),
+                turns=sum(len(hit.turns) for hit in found.hits),
                 embedding=1000 * (self._timed.waited() - waited),
             ),
         )
 
     def keep(self, place: Place, chat: Chat, answer: Answer, at: float) -> None:
         """Keeps what was said in a request and its answer, each message once.
+
+        What comes before a message that is there already was there, too. If it is not there any
+        more, somebody wanted it to be forgotten.
 
         Args:
             place: Where.
@@ -115,62 +113,73 @@ class Recall:
         """
         said = answer.message()
         messages = [*chat.messages, *([said] if said else [])]
+        prints = [note.fingerprint for note in self._notes.of(chat)]
+        names = dict(named(messages, [*prints, *([fingerprint(said)] if said else [])]))
         answered = [n for n, one in enumerate(chat.messages) if one.get("role") == ASSISTANT]
-        new = range(max(answered, default=-1) + 1, len(messages))
-        turns: dict[str, NewTurn] = {}
-        for number, turn in turns_of(messages):
-            partial = number == len(chat.messages) and answer.partial
-            turn = replace(
-                turn, at=at if number in new else None, meta=PARTIAL if partial else None
-            )
-            turns.setdefault(str(turn.id), turn)
+        new = max(answered, default=-1)
+        partial = len(chat.messages) if answer.partial else None
         with self._namespaces.using(place.namespace, create=True) as memory:
             thread = memory.thread(place.thread)
+            last = _last_known(thread, messages, names)
+            turns = {
+                str(turn.id): replace(
+                    turn,
+                    at=at if number > new else None,
+                    meta=PARTIAL if number == partial else None,
+                )
+                for number, name in names.items()
+                if number > last
+                for turn in turns_of(messages[number], name)
+            }
             known = thread.called(turns)
             if missing := [turn for name, turn in turns.items() if name not in known]:
                 thread.add_many(missing)
 
-    def _find(self, thread: Thread, chat: Chat, history: History) -> Besides | None:
+    def _find(
+        self, thread: Thread, chat: Chat, history: History, notes: Sequence[Note]
+    ) -> Besides | None:
         """Returns what is relevant; None if the thread does not have all that would be replaced."""
-        turns = [*turns_of(chat.messages)]
-        known = thread.called(str(turn.id) for _, turn in turns)
-        older = {*history.older}
-        if any(turn.id not in known for number, turn in turns if number in older):
+        names = dict(named(chat.messages, [note.fingerprint for note in notes]))
+        last = _last_known(thread, chat.messages, names)
+        needed = {names[n] for n in history.older if n > last and notes[n].kept}
+        if len(thread.called(needed)) < len(needed):
             return None
-        hidden = [
-            Said(message=None, text=turn.text, turn=known[turn.id].id if turn.id in known else None)
-            for number, turn in turns
-            if turn.id is not None and number not in older
-        ]
-        # A question that is asked again is not shown how it was answered.
-        asked = [turn.id for number, turn in turns if number == history.asked]
-        if asked and asked[0] in known:
-            later = thread.turns(after=known[asked[0]].id, limit=LATER)
-            hidden += [Said(message=None, text=turn.text, turn=turn.id) for turn in later]
-        budget, measure = self._proxied.budget, self._measure
-        wide = budget + sum(price(one.text, measure) for one in hidden)
+        hidden = [*_hidden(thread, chat, history, names)]
+        wide = self._proxied.budget + sum(price(one.text, self._measure) for one in hidden)
         return besides(
-            thread.search(history.question, budget=wide, tokens=None),
+            thread.search(history.question, budget=wide),
             hidden,
-            budget=budget,
-            measure=measure,
+            budget=self._proxied.budget,
+            measure=self._measure,
             terms=sorted(distinct(history.question)),
             preamble=PREAMBLE,
         )
 
-    def _price(self, chat: Chat, number: int) -> int:
-        """Returns what a message costs; counted once, since every request has it again."""
-        digest = hashlib.blake2b(chat.raw(number).encode(), digest_size=16).digest()
-        found = self._prices.get(digest)
-        if found is None:
-            found = price(_priced(chat.messages[number]), self._measure)
-            self._prices[digest] = found
-            if len(self._prices) > PRICES:
-                self._prices.popitem(last=False)
-        return found
+
+def _last_known(thread: Thread, messages: Sequence[Message], names: Mapping[int, str]) -> int:
+    """Returns the last place whose message the thread has, and so had all before it; else -1.
+
+    Not those of answers: their ids do not say what came before.
+    """
+    chained = [number for number in names if messages[number].get("role") != ASSISTANT]
+    for some in (chained[-NEAR:], chained[:-NEAR]):
+        known = thread.called(names[number] for number in some)
+        if found := [number for number in some if names[number] in known]:
+            return found[-1]
+    return -1
 
 
-def _priced(message: Message) -> str:
-    """Returns what costs tokens as text; images and the like are not counted."""
-    calls: Any = message.get("tool_calls")
-    return text_of(message) + (json.dumps(calls) if calls else "")
+def _hidden(
+    thread: Thread, chat: Chat, history: History, names: Mapping[int, str]
+) -> Iterator[Said[None]]:
+    """Yields what is not to be found: what is sent anyway, and what came of the same question."""
+    kept = [number for number in history.recent if number in names]
+    turns = [turn for n in kept for turn in turns_of(chat.messages[n], names[n])]
+    known = thread.called(str(turn.id) for turn in turns)
+    for turn in turns:
+        there = known.get(str(turn.id))
+        yield Said(message=None, text=turn.text, turn=there.id if there else None)
+    asked = known.get(names[history.asked]) if history.asked is not None else None
+    if asked is not None:  # it is asked again, and not to be answered by the first answer to it
+        for later in thread.turns(after=asked.id, limit=LATER):
+            yield Said(message=None, text=later.text, turn=later.id)

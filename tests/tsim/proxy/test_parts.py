@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from tests.tsim.proxy.talk import assistant, user
 from tsim.errors import InputError
+from tsim.proxy import ids
 from tsim.proxy.answer import MOST, Answer
 from tsim.proxy.chat import read_chat
 from tsim.proxy.field import Insertion
 from tsim.proxy.headers import returned, sent
 from tsim.proxy.history import QUESTION, divide
-from tsim.proxy.ids import named, turns_of
+from tsim.proxy.ids import turns_of
 from tsim.proxy.settings import Proxied
 
 values = st.recursive(
@@ -129,6 +130,10 @@ def test_images_alone_are_no_question():
     assert divide([user([{"type": "image_url", "image_url": {"url": "x"}}])], 1).question == ""
 
 
+def named(messages):
+    return ids.named(messages, [ids.fingerprint(one) for one in messages])
+
+
 @given(st.lists(st.sampled_from(["yes", "no", "more"]), min_size=1, max_size=8))
 def test_ids_do_not_change_as_a_conversation_goes_on(words):
     messages = []
@@ -148,10 +153,10 @@ def test_what_programs_do_to_answers_changes_no_other_id():
 
 
 def test_what_has_no_text_makes_no_turn():
-    nothing = [{"role": "assistant", "audio": {"id": "x"}}, {"role": "user", "content": []}]
-    assert not [*turns_of(nothing)]
+    for nothing in ({"role": "assistant", "audio": {"id": "x"}}, {"role": "user", "content": []}):
+        assert not turns_of(nothing, "a")
     with pytest.raises(InputError):
-        [*turns_of([user("\ud800")])]
+        turns_of(user("\ud800"), "a")
 
 
 def stream(*pieces):
@@ -196,7 +201,7 @@ def test_of_an_answer_without_end_only_so_much_is_kept():
 def test_a_refusal_is_an_answer():
     answer = Answer("application/json")
     answer.take(b'{"choices": [{"message": {"content": null, "refusal": "No."}}]}')
-    assert [turn.text for _, turn in turns_of([answer.message()])] == ["No."]
+    assert [turn.text for turn in turns_of(answer.message(), "a")] == ["No."]
 
 
 @pytest.mark.parametrize(
