@@ -7,7 +7,8 @@ process of its own; so is the proxy. First `scaleqa` asks its questions in the c
 the whole thread as a chat with each of them (`conversing.py`), to the model itself and through the
 proxy: is the evidence in what the model was sent, and how much was it sent? Then chats of several
 lengths are sent to both in turn, and what the proxy adds is shown with and without the embedding of
-the question. The figures to judge by are made while nothing else runs: the load is printed.
+the question. Between them is a pause, as between questions of people: what was said is written
+meanwhile. The figures to judge by are made while nothing else runs: the load is printed.
 """
 
 import argparse
@@ -153,7 +154,7 @@ def learnt(client: httpx.Client, base: str, chat: Sequence[dict[str, Any]]) -> s
     return str(did)
 
 
-def added(lengths: Sequence[int], requests: int, budget: int, recent: int) -> None:
+def added(lengths: Sequence[int], requests: int, pause: float, budget: int, recent: int) -> None:
     """Prints how long requests take, direct and through the proxy, in turn."""
     columns = ("direct", "proxied", "ratio", "added", "embedding", "added besides", "p95")
     head = "".join(f"{name:>15}" for name in columns)
@@ -171,6 +172,7 @@ def added(lengths: Sequence[int], requests: int, budget: int, recent: int) -> No
                         chat = [*said, {"role": "user", "content": words(draw, 12)}]
                         plain = send(client, direct, chat, streamed)
                         pairs.append((plain, send(client, proxied, chat, streamed)))
+                        time.sleep(pause)
                     kind = f"{length} ({did}{', streamed' if streamed else ''})"
                     print(f"{kind:26}{_line(pairs)}", flush=True)
 
@@ -192,6 +194,7 @@ def main() -> None:
     parser.add_argument("--subset", type=int, default=40, help="questions about it; 0 for none")
     parser.add_argument("--messages", type=int, nargs="*", default=[20, 200, 2000])
     parser.add_argument("--requests", type=int, default=60, help="for each length, to each server")
+    parser.add_argument("--pause", type=float, default=0.3, help="seconds between requests")
     parser.add_argument("--budget", type=int, default=1100, help="tokens of what is retrieved")
     parser.add_argument("--recent", type=int, default=10, help="messages that are kept")
     given = parser.parse_args()
@@ -200,7 +203,7 @@ def main() -> None:
         where = f"scaleqa:split=s2,target={given.target},subset={given.subset}"
         saved(where, given.budget, given.recent)
     if given.messages:
-        added(given.messages, given.requests, given.budget, given.recent)
+        added(given.messages, given.requests, given.pause, given.budget, given.recent)
 
 
 if __name__ == "__main__":
