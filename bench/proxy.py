@@ -1,11 +1,11 @@
 """What `tsim proxy` saves, and what it costs: a scripted model with and without it before.
 
-    python bench/proxy.py [--target 16k] [--subset 40] [--messages 20 200 2000] [--requests 60]
+    python bench/proxy.py [--target 16k] [--subset 40] [--lengths 1k 16k 64k] [--requests 60]
 
 The model (`tests/support/upstream.py`) is a script that stands in for a language model, in a
 process of its own; so is the proxy. First `scaleqa` asks its questions in the closed loop, sending
 the whole thread as a chat with each of them (`conversing.py`), to the model itself and through the
-proxy: is the evidence in what the model was sent, and how much was it sent? Then chats of several
+proxy: is the evidence in what the model was sent, and how much was it sent? Then threads of several
 lengths are sent to both in turn, and what the proxy adds is shown with and without the embedding of
 the question. Between them is a pause, as between questions of people: what was said is written
 meanwhile. The figures to judge by are made while nothing else runs: the load is printed.
@@ -36,20 +36,21 @@ from tsim.embed import open_embedder
 
 HERE = Path(__file__).parent
 SYSTEM = f"{HERE / 'conversing.py'}:SYSTEM"
-WORDS = "bread trains letters gardens violins harbours winter kettles maps bridges".split()
 SECONDS = 600.0
+# Questions that are asked about a thread, again and again.
+SUBSET = 10
 KEY = {"Authorization": "Bearer bench"}
 
 
 @contextmanager
-def process(*command: str) -> Iterator[str]:
-    """Runs a server; yields the last line that it prints before it is ready."""
+def process(*command: str) -> Iterator[tuple[str, int]]:
+    """Runs a server; yields the first line that it prints, and its number."""
     with subprocess.Popen(
         command, cwd=HERE.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as running:
         assert running.stdout is not None
         try:
-            yield running.stdout.readline().strip()
+            yield running.stdout.readline().strip(), running.pid
         finally:
             running.terminate()
 
@@ -57,20 +58,20 @@ def process(*command: str) -> Iterator[str]:
 @contextmanager
 def model() -> Iterator[str]:
     """Runs the scripted model; yields its base URL."""
-    with process(sys.executable, "-m", "tests.support.upstream") as url:
+    with process(sys.executable, "-m", "tests.support.upstream") as (url, _):
         yield url
 
 
 @contextmanager
-def proxy(upstream: str, budget: int, recent: int) -> Iterator[str]:
-    """Runs a proxy with an empty memory; yields its base URL."""
+def proxy(upstream: str, budget: int, recent: int) -> Iterator[tuple[str, int]]:
+    """Runs a proxy with an empty memory; yields its base URL, and the number of its process."""
     with tempfile.TemporaryDirectory() as directory:
         port = str(random.Random(os.getpid()).randrange(20_000, 40_000))
         options = ["--upstream", upstream, "--at", directory, "--port", port, "--json"]
         options += ["--budget", str(budget), "--recent", str(recent), "--wait", str(SECONDS)]
         tsim = str(Path(sys.executable).parent / "tsim")
-        with process(tsim, "proxy", *options):  # its first line is there when it is ready
-            yield f"http://127.0.0.1:{port}/v1"
+        with process(tsim, "proxy", *options) as (_, number):  # ready when it says something
+            yield f"http://127.0.0.1:{port}/v1", number
 
 
 def closed_loop(base: str, where: str, system: str) -> list[Row]:
@@ -91,7 +92,7 @@ def saved(where: str, budget: int, recent: int) -> None:
     found: dict[str, list[Row]] = {}
     with model() as direct:
         found["the whole thread, direct"] = closed_loop(direct, where, SYSTEM)
-        with proxy(direct, budget, recent) as proxied:
+        with proxy(direct, budget, recent) as (proxied, _):
             found[f"through the proxy, --budget {budget}"] = closed_loop(proxied, where, SYSTEM)
         sent = found[f"through the proxy, --budget {budget}"]
         tokens = round(mean(row.context_tokens for row in sent))
@@ -117,16 +118,12 @@ class Timed:
     embedding: float = 0.0
 
 
-def history(messages: int, draw: random.Random) -> list[dict[str, Any]]:
-    """A chat of turns of 40 words."""
-    return [
-        {"role": ("user", "assistant")[number % 2], "content": words(draw, 40)}
-        for number in range(messages)
-    ]
-
-
-def words(draw: random.Random, count: int) -> str:
-    return " ".join(f"{draw.choice(WORDS)}{draw.randrange(1000)}" for _ in range(count))
+def conversation(where: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """A thread as a chat, and questions about it."""
+    package = open_threads(where)[0]
+    roles = {"model": "assistant"}
+    said = [{"role": roles.get(one.role, one.role), "content": one.text} for one in package.stream]
+    return said, [question.question for question in package.questions]
 
 
 def send(client: httpx.Client, base: str, chat: Sequence[dict[str, Any]], streamed: bool) -> Timed:
@@ -154,27 +151,38 @@ def learnt(client: httpx.Client, base: str, chat: Sequence[dict[str, Any]]) -> s
     return str(did)
 
 
-def added(lengths: Sequence[int], requests: int, pause: float, budget: int, recent: int) -> None:
+def added(lengths: Sequence[str], requests: int, pause: float, budget: int, recent: int) -> None:
     """Prints how long requests take, direct and through the proxy, in turn."""
-    columns = ("direct", "proxied", "ratio", "added", "embedding", "added besides", "p95")
+    columns = ("direct", "proxied", "ratio", "added", "embedding", "added besides", "p95", "CPU")
     head = "".join(f"{name:>15}" for name in columns)
-    print(f"{requests} requests each, ms, p50 but for the last\n{'messages':26}{head}")
-    with model() as direct, proxy(direct, budget, recent) as proxied:
+    print(
+        f"{requests} requests each, ms: medians, the 95th percentile of what is added besides the"
+    )
+    print("embedding, and what the proxy computes for each request, writing included")
+    print(f"\n{'thread':36}{head}")
+    with model() as direct, proxy(direct, budget, recent) as (proxied, number):
         for length in lengths:
-            draw = random.Random(length)
-            said = history(length, draw)
+            said, questions = conversation(f"scaleqa:split=s2,target={length},subset={SUBSET}")
             with httpx.Client(timeout=SECONDS) as client:
-                ask = {"role": "user", "content": words(draw, 12)}
-                did = learnt(client, proxied, [*said, ask])
+                did = learnt(client, proxied, [*said, {"role": "user", "content": "Hello."}])
                 for streamed in (False, True):
-                    pairs = []
-                    for _ in range(requests):
-                        chat = [*said, {"role": "user", "content": words(draw, 12)}]
+                    pairs, used = [], cpu(number)
+                    for place in range(requests):
+                        # Numbered, so that none is asked twice.
+                        text = f"{questions[place % len(questions)]} ({place}{streamed:d})"
+                        chat = [*said, {"role": "user", "content": text}]
                         plain = send(client, direct, chat, streamed)
                         pairs.append((plain, send(client, proxied, chat, streamed)))
                         time.sleep(pause)
-                    kind = f"{length} ({did}{', streamed' if streamed else ''})"
-                    print(f"{kind:26}{_line(pairs)}", flush=True)
+                    each = (cpu(number) - used) / requests
+                    kind = f"{length}, {len(said)} turns ({did}{', streamed' if streamed else ''})"
+                    print(f"{kind:36}{_line(pairs)}{each:15.1f}", flush=True)
+
+
+def cpu(number: int) -> float:
+    """Returns the milliseconds that a process has computed so far."""
+    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _line(pairs: Sequence[tuple[Timed, Timed]]) -> str:
@@ -192,7 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--target", default="16k", help="length of the thread")
     parser.add_argument("--subset", type=int, default=40, help="questions about it; 0 for none")
-    parser.add_argument("--messages", type=int, nargs="*", default=[20, 200, 2000])
+    parser.add_argument("--lengths", nargs="*", default=["1k", "16k", "64k"], help="of threads")
     parser.add_argument("--requests", type=int, default=60, help="for each length, to each server")
     parser.add_argument("--pause", type=float, default=0.3, help="seconds between requests")
     parser.add_argument("--budget", type=int, default=1100, help="tokens of what is retrieved")
@@ -202,8 +210,8 @@ def main() -> None:
     if given.subset:
         where = f"scaleqa:split=s2,target={given.target},subset={given.subset}"
         saved(where, given.budget, given.recent)
-    if given.messages:
-        added(given.messages, given.requests, given.pause, given.budget, given.recent)
+    if given.lengths:
+        added(given.lengths, given.requests, given.pause, given.budget, given.recent)
 
 
 if __name__ == "__main__":

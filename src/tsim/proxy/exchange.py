@@ -24,6 +24,8 @@ from tsim.proxy.upstream import Ended, Passing, Upstream
 from tsim.server.service import Service
 
 CHAT = "/v1/chat/completions"
+# Bytes that are read sooner than a worker begins to.
+SHORT = 64 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,7 @@ class Proxy:
     ) -> tuple[_Conversation | None, Rewritten]:
         """Returns a request as it is to be sent; whatever fails here, it is sent as it came."""
         try:
-            chat = await self._service.work(lambda: read_chat(body))
+            chat = await self._read(body)
         except TsimError as error:
             report("a chat is sent as it came", error)
             return None, _failed(kind_of(error))
@@ -115,6 +117,11 @@ class Proxy:
         except Exception as error:  # noqa: BLE001  # no failure of a memory is one of the proxy
             report("a chat is sent as it came", error)
             return found, _failed(kind_of(error))
+
+    async def _read(self, body: bytes) -> Chat:
+        if len(body) <= SHORT:
+            return read_chat(body)
+        return await self._service.work(lambda: read_chat(body))
 
     async def _in_time(self, said: _Conversation) -> Rewritten:
         """Asks the memory, again when it has written what came before, if that was missing."""
