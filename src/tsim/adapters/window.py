@@ -104,7 +104,7 @@ def latest(said: Sequence[Said[M]], *, budget: int, measure: Measure = ESTIMATE)
     return [one for group in (groups[opening], *groups[first:]) for one in group]
 
 
-def besides(  # noqa: PLR0913  # the hits, the messages, and how much is shown
+def besides(
     hits: Sequence[Hit],
     shown: Iterable[Said[M]],
     *,
