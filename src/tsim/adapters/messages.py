@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from tsim.adapters.keeping import is_lost, keep, kept
 from tsim.adapters.recall import Recall, Recalled
-from tsim.adapters.shape import strings
+from tsim.adapters.shape import lift, strings
 from tsim.adapters.window import Said
 from tsim.errors import InputError
 from tsim.logs.fields import id_of, role_of, seconds_of
@@ -55,7 +55,7 @@ class MessageCodec:
         turn = NewTurn(role=role, text=str(own.get("content")), at=at, id=name)
         if own == _plain(turn.numbered(0)) and turn.text.strip():
             return turn
-        return keep(own, role=role, at=at, id=name, label=_label(message))
+        return keep(own, turn, label=_label(message))
 
     def said(self, turn: Turn) -> Said[Message] | None:
         """Returns a turn as a message; what was added without an adapter as a message of text."""
@@ -116,8 +116,7 @@ def question_of(messages: Iterable[Message]) -> str | None:
     """Returns the text of the last message in which a user speaks; None if there is none."""
     for message in reversed([*messages]):
         if describe(message).opens:
-            turn = keep({"content": message.get("content")}, role=USER_ROLE)
-            return turn.text
+            return lift({"content": message.get("content")})[0]
     return None
 
 

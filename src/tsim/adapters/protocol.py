@@ -40,6 +40,14 @@ class Conversation(Protocol):
         ...
 
 
+class Keyed(Conversation, Protocol):
+    """A thread whose turns are looked up by their external ids."""
+
+    def called(self, id: str) -> Turn | None:
+        """Returns the turn with an external id."""
+        ...
+
+
 class AsyncConversation(Protocol):
     """A thread of an `AsyncClient`."""
 
@@ -79,7 +87,7 @@ AnyConversation: TypeAlias = Conversation | AsyncConversation
 class Threads(Protocol):
     """A memory: `tsim.Memory` or `tsim.client.Client`."""
 
-    def thread(self, name: str) -> Conversation:
+    def thread(self, name: str) -> Keyed:
         """Returns a thread."""
         ...
 

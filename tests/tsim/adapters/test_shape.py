@@ -10,7 +10,9 @@ from tsim.adapters.keeping import is_lost, keep, kept
 from tsim.adapters.shape import lift, lower
 from tsim.checking import check_turn
 from tsim.errors import InputError
+from tsim.types import NewTurn
 
+EMPTY = NewTurn(role="user", text="")
 NAMES = st.sampled_from(["text", "content", "args", "input", "name", "arguments", "$", "role"])
 SCALARS = st.none() | st.booleans() | st.integers() | st.text("a $\n", max_size=9)
 VALUES = st.recursive(
@@ -29,7 +31,7 @@ def test_values_come_back_as_they_were(value, every):
 
 @given(VALUES, st.booleans())
 def test_values_come_back_from_turns_or_are_known_to_be_lost(value, every):
-    turn = check_turn(keep(value, role="user", every=every)).numbered(3)
+    turn = check_turn(keep(value, EMPTY, every=every)).numbered(3)
     assert is_lost(turn) or kept(turn) == value
 
 
@@ -43,8 +45,15 @@ def test_what_was_said_is_text_and_data_is_not():
 
 def test_a_shape_that_is_too_long_is_left_out():
     image = {"type": "image", "source": {"type": "base64", "data": "QUJD" * 2000}}
-    turn = check_turn(keep([image], role="user", label="image")).numbered(0)
+    turn = check_turn(keep([image], EMPTY, label="image")).numbered(0)
     assert (turn.text, is_lost(turn), kept(turn)) == ("(image)", True, None)
+
+
+def test_what_must_come_back_does_however_long_its_shape_is():
+    value = {"numbers": [*range(3000)], "text": "one gpu"}
+    turn = check_turn(keep(value, EMPTY, always=True)).numbered(0)
+    assert kept(turn) == value
+    assert "one gpu" in turn.text
 
 
 @pytest.mark.parametrize("shape", ["", "{", '["$",0,9]', '["$",-1,1]', "[" * 5000])

@@ -1,0 +1,249 @@
+"""`TsimStore`: the long-term memory of LangGraph, searched by meaning. Needs the extra `langgraph`.
+
+An item is a turn: its key is the external id, all text in its value can be searched for, and a
+namespace is a thread. Replacing a value forgets the old one first, so that it leaves no trace.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from tsim.adapters.keeping import keep, kept
+from tsim.adapters.protocol import Keyed, Threads
+from tsim.adapters.window import price
+from tsim.checking import check_name, check_turn
+from tsim.errors import InputError, ThreadMissingError
+from tsim.types import Hit, Meta, NewTurn, SpanWhy, Turn
+
+Namespace = tuple[str, ...]
+
+# The speaker of items.
+ROLE = "memory"
+# Names in the meta of a turn: when the item was made, and whether searches leave it out.
+CREATED, HIDDEN = "tsim:created", "tsim:hidden"
+# Tokens that a search may return; doubled until there are enough items, so that the best are first.
+FIRST_BUDGET, LAST_BUDGET = 32, 1 << 17
+# Between the labels of a namespace, which have none in LangGraph.
+DOT = "."
+
+
+class TsimStore(BaseStore):
+    """Items in a memory, with all methods of LangGraph's stores, waiting and async.
+
+    >>> store = TsimStore(memory)  # doctest: +SKIP
+    >>> store.put(("users", "ada"), "gpu", {"text": "New projects run on one consumer GPU."})
+    ... # doctest: +SKIP
+    >>> store.search(("users",), query="Which model should we start with?")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, memory: Threads, *, prefix: str = "store", clock: Callable[[], float] = time.time
+    ) -> None:
+        """Keeps items in threads of a memory.
+
+        Args:
+            memory: A `tsim.Memory` or a `tsim.client.Client`.
+            prefix: What the names of the threads begin with: `store.users.ada`.
+            clock: Gives the times of items.
+        """
+        self._memory = memory
+        self._prefix = prefix
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Does several operations: reads first, then writes, of which the last for a key counts.
+
+        Raises:
+            InputError: An item or a namespace cannot be kept; nothing was written.
+        """
+        several = [*ops]
+        results = [self._read(op) for op in several]
+        puts = {(op.namespace, op.key): op for op in several if isinstance(op, PutOp)}
+        for namespace, key in puts:
+            self._name(namespace)
+            self._turn(puts[namespace, key])
+        with self._lock:
+            for op in puts.values():
+                self._put(op)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Does what `batch` does, in another thread."""
+        return await asyncio.to_thread(self.batch, [*ops])
+
+    def _read(self, op: Op) -> Result:
+        match op:
+            case GetOp():
+                turn = self._called(op.namespace, op.key)
+                return None if turn is None else _item(op.namespace, turn)
+            case SearchOp():
+                found = self._found(op) if op.query and op.query.strip() else self._listed(op)
+                return found[op.offset : op.offset + op.limit]
+            case ListNamespacesOp():
+                return self._namespaces(op)
+            case PutOp():
+                return None
+        raise InputError(f"{op!r:.80} is no operation of a store")
+
+    def _put(self, op: PutOp) -> None:
+        thread = self._memory.thread(self._name(op.namespace))
+        old = self._called(op.namespace, op.key)
+        if old is not None and op.value is not None and kept(old) == op.value:
+            return
+        if old is not None:
+            thread.forget(turns=[old.id])
+        if op.value is None:
+            if old is not None and not thread.recent(1):
+                self._memory.forget_thread(thread.name)
+            return
+        thread.add_many([self._turn(op, old)])
+
+    def _turn(self, op: PutOp, old: Turn | None = None) -> NewTurn:
+        now = self._clock()
+        meta: Meta = {CREATED: now if old is None else _made(old)}
+        if op.index is False:
+            meta = {**meta, HIDDEN: True}
+        turn = NewTurn(role=ROLE, text="", at=now, id=op.key, meta=meta)
+        return check_turn(keep(op.value, turn, label=op.key, every=True, always=True))
+
+    def _called(self, namespace: Namespace, key: str) -> Turn | None:
+        try:
+            return self._thread(namespace).called(key)
+        except ThreadMissingError:
+            return None
+
+    def _thread(self, namespace: Namespace) -> Keyed:
+        return self._memory.thread(self._name(namespace))
+
+    def _name(self, namespace: Namespace) -> str:
+        wrong = [one for one in namespace if not isinstance(one, str) or not one or DOT in one]
+        if wrong or not namespace:
+            raise InputError(
+                f"the namespace {namespace!r:.80} is invalid; expected one or more labels, which "
+                "are text without dots"
+            )
+        return check_name(DOT.join((self._prefix, *namespace)))
+
+    def _all(self, prefix: Sequence[str] = ()) -> list[Namespace]:
+        """Returns the namespaces below another one, sorted."""
+        begin = f"{self._prefix}{DOT}"
+        names = (name for name in self._memory.threads() if name.startswith(begin))
+        found = (tuple(name.removeprefix(begin).split(DOT)) for name in names)
+        return sorted(one for one in found if one[: len(prefix)] == tuple(prefix))
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        found = {
+            one[: op.max_depth]
+            for one in self._all()
+            if all(_matches(condition, one) for condition in op.match_conditions or ())
+        }
+        return sorted(found)[op.offset : op.offset + op.limit]
+
+    def _listed(self, op: SearchOp) -> list[SearchItem]:
+        return [
+            item
+            for namespace in self._all(op.namespace_prefix)
+            for turn in self._thread(namespace).turns()
+            if (item := _item(namespace, turn)) and _passes(item.value, op.filter)
+        ]
+
+    def _found(self, op: SearchOp) -> list[SearchItem]:
+        """Returns items in the order in which larger and larger budgets find them."""
+        namespaces = {self._name(one): one for one in self._all(op.namespace_prefix)}
+        items: dict[tuple[str, int], SearchItem] = {}
+        budget, wanted, least = FIRST_BUDGET, op.offset + op.limit, 1.0
+        while namespaces and len(items) < wanted and budget <= LAST_BUDGET:
+            hits = self._memory.search(
+                op.query or "", threads=[*namespaces], budget=budget, min_relevance=0
+            )
+            for hit, turn in _best_first(hits):
+                least = min(least, hit.score if hit.relevance is None else hit.relevance)
+                item = _item(namespaces[hit.thread], turn, score=least)
+                if item and not (turn.meta or {}).get(HIDDEN) and _passes(item.value, op.filter):
+                    items.setdefault((hit.thread, turn.id), item)
+            if 2 * sum(price(turn.text) for hit in hits for turn in hit.turns) < budget:
+                break  # there is nothing more
+            budget *= 2
+        return [*items.values()]
+
+
+def _best_first(hits: Iterable[Hit]) -> list[tuple[Hit, Turn]]:
+    """Returns the turns of hits, those for which they were chosen before those around them."""
+    found = [(hit, turn) for hit in hits for turn in hit.turns]
+    return sorted(
+        found, key=lambda one: isinstance(one[0].why, SpanWhy) and one[0].why.anchor != one[1].id
+    )
+
+
+def _item(namespace: Namespace, turn: Turn, score: float | None = None) -> SearchItem | None:
+    value = kept(turn)
+    if not isinstance(value, dict) or turn.external_id is None or turn.at is None:
+        return None  # not added by a store
+    return SearchItem(
+        namespace=namespace,
+        key=turn.external_id,
+        value=value,
+        created_at=datetime.fromtimestamp(_made(turn), UTC),
+        updated_at=datetime.fromtimestamp(turn.at, UTC),
+        score=score,
+    )
+
+
+def _made(turn: Turn) -> float:
+    made = (turn.meta or {}).get(CREATED)
+    return float(made) if isinstance(made, int | float) else turn.at or 0.0
+
+
+def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
+    path = condition.path
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :]
+    return len(part) == len(path) and all(
+        asked in ("*", label) for asked, label in zip(path, part, strict=True)
+    )
+
+
+def _passes(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    return all(_holds(value.get(name), test) for name, test in (wanted or {}).items())
+
+
+def _holds(value: Any, test: Any) -> bool:
+    if isinstance(test, Mapping) and any(name.startswith("$") for name in test):
+        return all(_compared(value, name, other) for name, other in test.items())
+    if isinstance(test, Mapping):
+        return isinstance(value, Mapping) and _passes(value, test)
+    return bool(value == test)
+
+
+def _compared(value: Any, operator: str, other: Any) -> bool:
+    if operator in ("$eq", "$ne"):
+        return bool(value == other) is (operator == "$eq")
+    try:
+        one, two = float(value), float(other)
+    except (TypeError, ValueError):
+        return False
+    match operator:
+        case "$gt":
+            return one > two
+        case "$gte":
+            return one >= two
+        case "$lt":
+            return one < two
+        case "$lte":
+            return one <= two
+    raise InputError(f"no operator {operator!r:.40}; use $eq, $ne, $gt, $gte, $lt or $lte")
