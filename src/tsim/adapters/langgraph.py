@@ -25,7 +25,6 @@ from langgraph.store.base import (
 
 from tsim.adapters.keeping import keep, kept
 from tsim.adapters.protocol import Keyed, Threads
-from tsim.adapters.window import price
 from tsim.checking import check_name, check_turn
 from tsim.errors import InputError, ThreadMissingError
 from tsim.types import Hit, Meta, NewTurn, SpanWhy, Turn
@@ -36,8 +35,8 @@ Namespace = tuple[str, ...]
 ROLE = "memory"
 # Names in the meta of a turn: when the item was made, and whether searches leave it out.
 CREATED, HIDDEN = "tsim:created", "tsim:hidden"
-# Tokens that a search may return; doubled until there are enough items, so that the best are first.
-FIRST_BUDGET, LAST_BUDGET = 32, 1 << 17
+# Tokens that a search returns, more and more until there are enough items: so the best are first.
+BUDGETS = [16 << step for step in range(14)]
 # Between the labels of a namespace, which have none in LangGraph.
 DOT = "."
 
@@ -164,31 +163,35 @@ class TsimStore(BaseStore):
         ]
 
     def _found(self, op: SearchOp) -> list[SearchItem]:
-        """Returns items in the order in which larger and larger budgets find them."""
-        namespaces = {self._name(one): one for one in self._all(op.namespace_prefix)}
-        items: dict[tuple[str, int], SearchItem] = {}
-        budget, wanted, least = FIRST_BUDGET, op.offset + op.limit, 1.0
-        while namespaces and len(items) < wanted and budget <= LAST_BUDGET:
-            hits = self._memory.search(
-                op.query or "", threads=[*namespaces], budget=budget, min_relevance=0
-            )
-            for hit, turn in _best_first(hits):
-                least = min(least, hit.score if hit.relevance is None else hit.relevance)
-                item = _item(namespaces[hit.thread], turn, score=least)
+        """Returns items in the order in which larger and larger budgets find them.
+
+        The score of an item is the relevance of the span that it was found in.
+        """
+        threads = {one: self._thread(one) for one in self._all(op.namespace_prefix)}
+        items: dict[tuple[Namespace, int], SearchItem] = {}
+        for budget in BUDGETS:
+            if len(items) >= op.offset + op.limit:
+                break
+            found = [
+                (_rank(hit, turn), namespace, turn)
+                for namespace, thread in threads.items()
+                for hit in thread.search(op.query or "", budget=budget, min_relevance=0)
+                for turn in hit.turns
+            ]
+            for (_, score), namespace, turn in sorted(found, key=lambda one: one[0]):
+                least = min((one.score or 0 for one in items.values()), default=1.0)
+                item = _item(namespace, turn, score=min(least, -score))
                 if item and not (turn.meta or {}).get(HIDDEN) and _passes(item.value, op.filter):
-                    items.setdefault((hit.thread, turn.id), item)
-            if 2 * sum(price(turn.text) for hit in hits for turn in hit.turns) < budget:
+                    items.setdefault((namespace, turn.id), item)
+            if len(found) == sum(len(thread) for thread in threads.values()):
                 break  # there is nothing more
-            budget *= 2
         return [*items.values()]
 
 
-def _best_first(hits: Iterable[Hit]) -> list[tuple[Hit, Turn]]:
-    """Returns the turns of hits, those for which they were chosen before those around them."""
-    found = [(hit, turn) for hit in hits for turn in hit.turns]
-    return sorted(
-        found, key=lambda one: isinstance(one[0].why, SpanWhy) and one[0].why.anchor != one[1].id
-    )
+def _rank(hit: Hit, turn: Turn) -> tuple[bool, float]:
+    """Returns what sorts turns: those for which hits were chosen before those around them."""
+    around = isinstance(hit.why, SpanWhy) and hit.why.anchor != turn.id
+    return around, -(hit.score if hit.relevance is None else hit.relevance)
 
 
 def _item(namespace: Namespace, turn: Turn, score: float | None = None) -> SearchItem | None:

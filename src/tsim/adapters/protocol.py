@@ -41,7 +41,11 @@ class Conversation(Protocol):
 
 
 class Keyed(Conversation, Protocol):
-    """A thread whose turns are looked up by their external ids."""
+    """A thread whose turns are counted, and looked up by their external ids."""
+
+    def __len__(self) -> int:
+        """Returns the number of turns."""
+        ...
 
     def called(self, id: str) -> Turn | None:
         """Returns the turn with an external id."""
@@ -93,18 +97,6 @@ class Threads(Protocol):
 
     def threads(self) -> list[str]:
         """Returns the names of all threads, sorted."""
-        ...
-
-    def search(
-        self,
-        query: str,
-        *,
-        threads: Iterable[str],
-        k: int | None = None,
-        budget: int | None = None,
-        min_relevance: float | None = None,
-    ) -> Sequence[Hit]:
-        """Finds what is relevant to a query in several threads."""
         ...
 
     def forget_thread(self, name: str) -> bool:
