@@ -5,6 +5,7 @@ namespace is a thread. Replacing a value forgets the old one first, so that it l
 """
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -169,6 +170,7 @@ class TsimStore(BaseStore):
         """
         threads = {one: self._thread(one) for one in self._all(op.namespace_prefix)}
         items: dict[tuple[Namespace, int], SearchItem] = {}
+        least = math.inf
         for budget in BUDGETS:
             if len(items) >= op.offset + op.limit:
                 break
@@ -179,8 +181,8 @@ class TsimStore(BaseStore):
                 for turn in hit.turns
             ]
             for (_, score), namespace, turn in sorted(found, key=lambda one: one[0]):
-                least = min((one.score or 0 for one in items.values()), default=1.0)
-                item = _item(namespace, turn, score=min(least, -score))
+                least = min(least, -score)
+                item = _item(namespace, turn, score=least)
                 if item and not (turn.meta or {}).get(HIDDEN) and _passes(item.value, op.filter):
                     items.setdefault((namespace, turn.id), item)
             if len(found) == sum(len(thread) for thread in threads.values()):

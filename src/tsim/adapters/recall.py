@@ -102,18 +102,31 @@ class Recall(Generic[M]):
         """Adds messages, as `remember` does."""
         await _await(self._remember(messages))
 
-    def show(self, question: str | None, budget: int | None = None) -> Recalled[M]:
+    def show(
+        self,
+        question: str | None,
+        budget: int | None = None,
+        *,
+        said: Sequence[Said[M]] | None = None,
+    ) -> Recalled[M]:
         """Returns the latest messages and what is relevant to a question, within the budget.
 
         Args:
             question: What is asked now; None, or nothing visible, for the latest messages alone.
             budget: Maximum number of tokens; that of the constructor by default.
+            said: The messages of which the latest are shown; by default those of the thread.
         """
-        return self._wait(self._show(question, budget))
+        return self._wait(self._show(question, budget, said))
 
-    async def ashow(self, question: str | None, budget: int | None = None) -> Recalled[M]:
+    async def ashow(
+        self,
+        question: str | None,
+        budget: int | None = None,
+        *,
+        said: Sequence[Said[M]] | None = None,
+    ) -> Recalled[M]:
         """Returns what `show` does."""
-        return await _await(self._show(question, budget))
+        return await _await(self._show(question, budget, said))
 
     def find(self, question: str, shown: Sequence[Said[M]], budget: int) -> Besides:
         """Returns what is relevant to a question beside messages that are shown anyway."""
@@ -165,10 +178,13 @@ class Recall(Generic[M]):
         if checked:
             yield partial(self.thread.add_many, checked)
 
-    def _show(self, question: str | None, budget: int | None) -> Steps[Recalled[M]]:
+    def _show(
+        self, question: str | None, budget: int | None, said: Sequence[Said[M]] | None
+    ) -> Steps[Recalled[M]]:
         positive(budget=budget)
         most = self._budget if budget is None else budget
-        said = yield from self._last(LAST_TURNS)
+        if said is None:
+            said = yield from self._last(LAST_TURNS)
         shown = latest(said, budget=int(most * self._share), measure=self._measure)
         found = Besides()
         if question and question.strip():

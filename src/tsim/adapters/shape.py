@@ -12,8 +12,9 @@ from tsim.errors import InputError
 
 # The names under which messages have what was said.
 WORDS = frozenset({"text", "content", "output", "arguments", "refusal", "transcript", "thinking"})
-# What a tool is called with, where that is not text: everything in it is words.
+# What a tool is called with: everything in it is words.
 INPUTS = frozenset({"args", "input"})
+CALLED = frozenset({"name", "tool_name", *INPUTS})
 # Longer strings are words, too, unless nothing separates them, as in the data of an image.
 LONG = 120
 # Stands for a part of the text; lists that begin with it are kept as they are, with one more.
@@ -56,7 +57,7 @@ def _lifted(value: object, words: list[str], *, every: bool, word: bool = False)
         return begun + [_lifted(one, words, every=every, word=word) for one in rest]
     if isinstance(value, dict):
         # The name of a tool is said with what it is called with.
-        names = WORDS | {"name"} if value.keys() & {"arguments", *INPUTS} else WORDS
+        names = WORDS | CALLED if value.keys() & {"arguments", *INPUTS} else WORDS
         return {
             name: _lifted(
                 one,
