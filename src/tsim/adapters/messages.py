@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from tsim.adapters.keeping import is_lost, keep, kept
 from tsim.adapters.recall import Recall, Recalled
-from tsim.adapters.shape import lift, strings
+from tsim.adapters.shape import lift
 from tsim.adapters.window import Said
 from tsim.errors import InputError
 from tsim.logs.fields import id_of, role_of, seconds_of
@@ -103,7 +103,7 @@ def describe(message: Message, *, turn: int | None = None) -> Said[Message]:
     results = frozenset(_results(message))
     return Said(
         message=message,
-        text="\n".join(strings({k: v for k, v in message.items() if k != "role"})),
+        text=lift(dict(message))[0],
         turn=turn,
         calls=frozenset(_calls(message)),
         results=results,

@@ -10,7 +10,7 @@ from tests.support.served import served
 from tsim import InputError, Memory
 from tsim.adapters.messages import Chat, Message, describe, question_of
 from tsim.adapters.recall import PREAMBLE
-from tsim.adapters.window import price
+from tsim.adapters.window import cost, price
 from tsim.client import AsyncClient, Client
 
 
@@ -95,7 +95,7 @@ def test_no_tool_call_comes_without_its_result(chat, messages):
         shown = [describe(one) for one in chat.messages_for("degrees", budget)]
         called = {name for one in shown for name in one.calls}
         assert called == {name for one in shown for name in one.results}
-        assert sum(price(one.text) for one in shown) <= budget
+        assert cost(shown) <= budget
 
 
 def test_what_was_said_long_ago_is_in_front_of_the_latest_messages(chat):
