@@ -24,22 +24,14 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from tsim.adapters.keeping import keep, kept
+from tsim.adapters.items import DOT, PREFIX, Namespace, created, is_hidden, thread_of, turn_of
+from tsim.adapters.keeping import kept
 from tsim.adapters.protocol import Keyed, Threads
-from tsim.checking import check_name, check_turn
 from tsim.errors import InputError, ThreadMissingError
-from tsim.types import Hit, Meta, NewTurn, SpanWhy, Turn
+from tsim.types import Hit, NewTurn, SpanWhy, Turn
 
-Namespace = tuple[str, ...]
-
-# The speaker of items.
-ROLE = "memory"
-# Names in the meta of a turn: when the item was made, and whether searches leave it out.
-CREATED, HIDDEN = "tsim:created", "tsim:hidden"
 # Tokens that a search returns, more and more until there are enough items: so the best are first.
 BUDGETS = [16 << step for step in range(14)]
-# Between the labels of a namespace, which have none in LangGraph.
-DOT = "."
 
 
 class TsimStore(BaseStore):
@@ -52,7 +44,7 @@ class TsimStore(BaseStore):
     """
 
     def __init__(
-        self, memory: Threads, *, prefix: str = "store", clock: Callable[[], float] = time.time
+        self, memory: Threads, *, prefix: str = PREFIX, clock: Callable[[], float] = time.time
     ) -> None:
         """Keeps items in threads of a memory.
 
@@ -116,11 +108,8 @@ class TsimStore(BaseStore):
 
     def _turn(self, op: PutOp, old: Turn | None = None) -> NewTurn:
         now = self._clock()
-        meta: Meta = {CREATED: now if old is None else _made(old)}
-        if op.index is False:
-            meta = {**meta, HIDDEN: True}
-        turn = NewTurn(role=ROLE, text="", at=now, id=op.key, meta=meta)
-        return check_turn(keep(op.value, turn, label=op.key, every=True, always=True))
+        made = now if old is None else created(old)
+        return turn_of(op.key, op.value, created=made, updated=now, hidden=op.index is False)
 
     def _called(self, namespace: Namespace, key: str) -> Turn | None:
         try:
@@ -132,13 +121,7 @@ class TsimStore(BaseStore):
         return self._memory.thread(self._name(namespace))
 
     def _name(self, namespace: Namespace) -> str:
-        wrong = [one for one in namespace if not isinstance(one, str) or not one or DOT in one]
-        if wrong or not namespace:
-            raise InputError(
-                f"the namespace {namespace!r:.80} is invalid; expected one or more labels, which "
-                "are text without dots"
-            )
-        return check_name(DOT.join((self._prefix, *namespace)))
+        return thread_of(namespace, self._prefix)
 
     def _all(self, prefix: Sequence[str] = ()) -> list[Namespace]:
         """Returns the namespaces below another one, sorted."""
@@ -183,7 +166,7 @@ class TsimStore(BaseStore):
             for (_, score), namespace, turn in sorted(found, key=lambda one: one[0]):
                 least = min(least, -score)
                 item = _item(namespace, turn, score=least)
-                if item and not (turn.meta or {}).get(HIDDEN) and _passes(item.value, op.filter):
+                if item and not is_hidden(turn) and _passes(item.value, op.filter):
                     items.setdefault((namespace, turn.id), item)
             if len(found) == sum(len(thread) for thread in threads.values()):
                 break  # there is nothing more
@@ -204,15 +187,10 @@ def _item(namespace: Namespace, turn: Turn, score: float | None = None) -> Searc
         namespace=namespace,
         key=turn.external_id,
         value=value,
-        created_at=datetime.fromtimestamp(_made(turn), UTC),
+        created_at=datetime.fromtimestamp(created(turn), UTC),
         updated_at=datetime.fromtimestamp(turn.at, UTC),
         score=score,
     )
-
-
-def _made(turn: Turn) -> float:
-    made = (turn.meta or {}).get(CREATED)
-    return float(made) if isinstance(made, int | float) else turn.at or 0.0
 
 
 def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
