@@ -2,7 +2,9 @@
 
 import io
 import json
+import lzma
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,6 +15,13 @@ from tsim.logs.jsonfile import parse
 MAGIC = b"PK\x03\x04"
 # ChatGPT's and Claude's exports; ChatGPT divides large ones: conversations-000.json.
 CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+
+
+# What Python's library raises for archives that are damaged, locked or packed in another way.
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(ValueError, RuntimeError, EOFError, OSError),
+)
 
 
 def conversations(packed: bytes, *, most: int) -> bytes:
@@ -28,7 +37,7 @@ def conversations(packed: bytes, *, most: int) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             found = [*_members(archive, most)]
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+    except DAMAGED as error:
         raise InputError(f"the zip archive is damaged or cannot be unpacked ({error})") from error
     if len(found) == 1:
         return found[0]

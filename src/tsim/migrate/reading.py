@@ -30,6 +30,11 @@ class Migration:
 
 
 KINDS = (chroma, langgraph, mem0)
+# Tables of files that are not read, since reading them may run what is in them.
+OTHERS = {
+    "checkpoints": "; load checkpoints with LangGraph and add their messages",
+    "points": "; of mem0 with Qdrant, use its history.db, or what get_all returns with tsim add",
+}
 
 
 def read_source(path: Path, *, thread: str | None = None) -> Migration:
@@ -59,11 +64,10 @@ def read_source(path: Path, *, thread: str | None = None) -> Migration:
             None,
         )
         if kind is None:
-            other = " and checkpoints" if columns(connection, "checkpoints") else ""
+            hints = (hint for table, hint in OTHERS.items() if columns(connection, table))
             raise InputError(
-                f"{file} is a SQLite file{other}, but neither of Chroma nor of mem0's history nor "
-                "of a LangGraph store"
-                + ("; read checkpoints with LangGraph, and add their messages" if other else "")
+                f"{file} is a SQLite file, but neither of Chroma nor of mem0's history nor of a "
+                f"LangGraph store{next(hints, '')}"
             )
         taking = Taking(thread)
         kind.read(connection, taking)

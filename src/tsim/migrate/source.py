@@ -36,7 +36,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
             with closing(sqlite3.connect(f"{place.as_uri()}?immutable=1", uri=True)) as connection:
                 connection.execute("PRAGMA trusted_schema = OFF")
                 yield connection
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise InputError(f"{path} is damaged or cannot be read: {error}") from error
 
 
