@@ -14,6 +14,7 @@ from tsim.errors import AccessError, InputError, LimitError
 from tsim.memory import Memory
 from tsim.server.access import Principal, Scope
 from tsim.server.namespaces import Namespaces
+from tsim.server.processes import Shared
 from tsim.server.settings import Settings
 
 T = TypeVar("T")
@@ -51,15 +52,19 @@ class Caller:
 class Service:
     """Answers for one server; made when it starts."""
 
-    def __init__(self, settings: Settings, namespaces: Namespaces, gate: Gate) -> None:
+    def __init__(
+        self, settings: Settings, namespaces: Namespaces, gate: Gate, shared: Shared
+    ) -> None:
         """Combines the parts.
 
         Args:
             settings: What the server was started with.
             namespaces: The memories.
             gate: The keys and the audit log.
+            shared: What it has in common with other processes of the server.
         """
         self.settings = settings
+        self.shared = shared
         self.namespaces = namespaces
         self.gate = gate
         self._workers: CapacityLimiter | None = None
