@@ -106,8 +106,8 @@ def create_app(
     app.state.ready = False
     problems.register(app)
     app.include_router(_health(metrics))
-    app.include_router(rest.router(), prefix="/v1")
-    app.include_router(rest.router(), prefix="/v1/namespaces/{namespace}", include_in_schema=False)
+    rest.add_routes(app, "/v1", described=True)
+    rest.add_routes(app, "/v1/namespaces/{namespace}", described=False)
     add_reference(app, keys=settings.keys)
     app.include_router(inspector.router(service))
 
