@@ -102,6 +102,7 @@ class ThreadIndex:
         runs: The closed runs, each with its row in `run_vectors`.
         dated: Whether the time of any turn is known.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
+        run_settings: Constants of runs.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class ThreadIndex:
         """
         self.passages = Passages(starts)
         self._boundary = boundary
+        self._links = links
         self._span = span
         self._lengths = array("I")
         self._sizes = {WORDS: array("Q"), ESTIMATE: array("Q")}
@@ -136,7 +138,7 @@ class ThreadIndex:
         self._last: Cues | None = None
         self._cues = array("d")
         self._odds = array("f")
-        self._run_settings = runs
+        self.run_settings = runs
         self._cutter = RunCutter(runs)
         self._recent: dict[int, str] = {}
         self._unlearnt: list[tuple[Turn, list[Range], list[str]]] = []
@@ -155,6 +157,18 @@ class ThreadIndex:
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    def part(self, places: Sequence[int] | npt.NDArray[np.int64]) -> "ThreadIndex":
+        """Returns an index of some places alone, without their texts."""
+        return ThreadIndex(
+            self.vectors.dimension,
+            self.vectors.take(places),
+            self.passages.starts[places].tolist(),
+            boundary=self._boundary,
+            links=self._links,
+            runs=self.run_settings,
+            span=self._span,
+        )
 
     @property
     def unread(self) -> int:
@@ -196,7 +210,7 @@ class ThreadIndex:
         ranges = self.passages.read(turn.text)
         self.dated = self.dated or turn.at is not None
         found = cues(turn.role, turn.text)
-        if len(ranges) == 1 and found.words <= self._run_settings.max_words:
+        if len(ranges) == 1 and found.words <= self.run_settings.max_words:
             self._recent[self.unread] = turn.text
             if len(self._recent) > RECENT:
                 del self._recent[next(iter(self._recent))]
@@ -288,18 +302,23 @@ class ThreadIndex:
         odds = np.frombuffer(self._odds, dtype=np.float32)[low:high].astype(np.float64)
         return confidences(odds + np.frombuffer(self._cues, dtype=np.float64)[low:high])
 
+    def cuts(self, low: int, high: int) -> Values:
+        """Returns the confidences at which runs are cut: 1 around divided turns.
+
+        A divided turn is in no run, since its tokens would be embedded twice.
+        """
+        self._settle_gaps()
+        return np.where(self.passages.apart(low, high), 1.0, self.confidences(low, high))
+
     def arriving(self, odds: float, turn: Turn) -> float:
         """Returns the confidence of a new topic before a turn that has just arrived."""
         return confidence(odds + cue_odds(self._boundary, cues(turn.role, turn.text), self._last))
 
     def close_runs(self) -> list[Run]:
         """Returns closed runs that have no vector yet; all texts must have been read."""
-        self._settle_gaps()
         first = self._cutter.done
         last = max(first, min(self.unread, len(self) - AFTER + 1))
-        # A divided turn is in no run: its tokens would be embedded twice.
-        apart = self.passages.apart(first, last)
-        settled = np.where(apart, 1.0, self.confidences(first, last)).tolist()
+        settled = self.cuts(first, last).tolist()
         lengths = self.lengths[first:last].tolist()
         closed = self._cutter.advance(settled, lengths)
         return [run for run in closed if run not in self.runs]
