@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from tsim.arguments import positive, whole
+from tsim.checking import check_id
 from tsim.errors import StoreError
 from tsim.state import MAX_ID
 from tsim.store import Reader, Store, require_thread
@@ -58,7 +59,19 @@ class StoredThread:
             self._require(reader)
             return reader.last_turns(self.name, min(limit, MAX_ID + 1))
 
-    def called(self, ids: Iterable[str]) -> dict[str, Turn]:
+    def called(self, id: str) -> Turn | None:
+        """Returns the turn with an external id; None if there is none.
+
+        Raises:
+            InputError: It cannot be an external id.
+            ThreadMissingError: The thread does not exist.
+        """
+        name = check_id(id)
+        with self._store.snapshot() as reader:
+            self._require(reader)
+            return reader.turns_called(self.name, [name]).get(name)
+
+    def known(self, ids: Iterable[str]) -> dict[str, Turn]:
         """Returns the turns with these external ids, by id; unknown ids are left out.
 
         Args:

@@ -21,7 +21,8 @@ from tsim.types import Hit, SpanWhy
 
 M = TypeVar("M")
 
-# What a message costs beside its text: its role, and where it begins and ends.
+# What a message costs beside its text: its role, and where it begins and ends. Tool calls and their
+# results cost as much again: their ids.
 OVERHEAD = 4
 # How much of a budget the latest messages may use; the rest, and what they leave, is for hits.
 LATEST_SHARE = 0.5
@@ -33,7 +34,7 @@ class Said(Generic[M]):
 
     Attributes:
         message: The message as it is given back.
-        text: All of it that costs tokens, as text.
+        text: What it says, as the turn does that it is stored as.
         turn: The number of the turn that it is stored as, if known.
         calls: Ids of the tool calls in it.
         results: Ids of the tool calls whose results are in it.
@@ -70,7 +71,9 @@ def price(text: str, measure: Measure = ESTIMATE) -> int:
 
 def cost(said: Iterable[Said[M]], measure: Measure = ESTIMATE) -> int:
     """Returns what messages cost in tokens."""
-    return sum(price(one.text, measure) for one in said)
+    return sum(
+        price(one.text, measure) + OVERHEAD * (len(one.calls) + len(one.results)) for one in said
+    )
 
 
 def latest(said: Sequence[Said[M]], *, budget: int, measure: Measure = ESTIMATE) -> list[Said[M]]:
@@ -104,7 +107,7 @@ def latest(said: Sequence[Said[M]], *, budget: int, measure: Measure = ESTIMATE)
     return [one for group in (groups[opening], *groups[first:]) for one in group]
 
 
-def besides(  # noqa: PLR0913  # the hits, the messages, and how much is shown
+def besides(
     hits: Sequence[Hit],
     shown: Iterable[Said[M]],
     *,

@@ -5,7 +5,19 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import cache, files, forget, keys, listings, mcp, models, proxy, serve, turns
+from tsim.cli import (
+    cache,
+    files,
+    forget,
+    keys,
+    listings,
+    mcp,
+    migrate,
+    models,
+    proxy,
+    serve,
+    turns,
+)
 from tsim.cli.shell import run, say
 
 app = typer.Typer(
@@ -24,6 +36,7 @@ for command in (
     listings.turns,
     files.export,
     files.import_,
+    migrate.migrate,
     files.backup,
     files.doctor,
     serve.serve,

@@ -1,5 +1,10 @@
 """`tsim serve`: memories over HTTP."""
 
+from typing import Annotated
+
+import typer
+
+from tsim.arguments import positive
 from tsim.cli.extras import require_server
 from tsim.cli.listening import (
     AllowHost,
@@ -24,6 +29,9 @@ def serve(
     model: Model = None,
     preset: PresetName = None,
     tokens: CountedBy = "estimate",
+    workers: Annotated[
+        int, typer.Option(help="Processes that answer: one for each core that they may use.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Serve memories over HTTP: REST, MCP and the inspector.
@@ -34,12 +42,14 @@ def serve(
     Example: tsim serve
 
     Example: tsim serve --at /srv/memories --host 0.0.0.0 --allow-host memory.example.org
+
+    Example: tsim serve --workers 4
     """
     require_server()
-    from tsim.embed import open_embedder
-    from tsim.server import running
-    from tsim.server.app import create_app
+    from tsim.server.app import open_app
+    from tsim.server.processes.starting import run
 
+    positive(workers=workers)
     with_keys = keys_needed(at, host, wanted=keys)
     settings = Settings(
         place=at,
@@ -52,19 +62,14 @@ def serve(
         keys=with_keys,
     )
     new = " (new)" if not at.exists() else ""
-    # Before anything is made: a model that cannot be used should not be served.
-    embedder = open_embedder(model)
-    embedder.embed_query("ready")
-    app = create_app(settings, embedder=embedder)
-    listening = running.listen(settings)
-    url = address(host, listening.getsockname()[1])
 
-    def started() -> None:
+    def started(port: int) -> None:
+        url = address(host, port)
         if as_json:
-            print_json({"url": url, "place": str(at), "keys": with_keys})
+            print_json({"url": url, "place": str(at), "keys": with_keys, "workers": workers})
             return
         who = "keys needed" if with_keys else "no keys, this machine"
         tell(f"serving {at}{new} on {url} ({who})")
         tell(f"inspector {url}/inspector · API {url}/docs · MCP {url}/mcp · Ctrl-C stops")
 
-    running.serve(running.make_server(app, settings, started), listening)
+    run(open_app, settings, processes=workers, started=started)

@@ -256,6 +256,10 @@ class AsyncRemoteThread(NamedThread):
         """Returns the last turns in order."""
         return await self._connection.do(calls.recent(self.name, limit))
 
+    async def called(self, id: str) -> Turn | None:
+        """Returns the turn with an external id; None if there is none."""
+        return await self._connection.do(calls.called(self.name, id))
+
     async def episodes(self, *, threshold: float | None = None) -> list[Episode]:
         """Returns all episodes in order, as `Thread.episodes` does."""
         return [one async for one in self._connection.walk(calls.episodes(self.name, threshold))]

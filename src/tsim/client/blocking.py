@@ -251,6 +251,10 @@ class RemoteThread(NamedThread):
         """Returns the last turns in order."""
         return self._connection.do(calls.recent(self.name, limit))
 
+    def called(self, id: str) -> Turn | None:
+        """Returns the turn with an external id; None if there is none."""
+        return self._connection.do(calls.called(self.name, id))
+
     def episodes(self, *, threshold: float | None = None) -> list[Episode]:
         """Returns all episodes in order, as `Thread.episodes` does."""
         return [*self._connection.walk(calls.episodes(self.name, threshold))]

@@ -10,7 +10,7 @@ from typing import TypeVar, Unpack
 from tsim import wire
 from tsim.answers import Episodes, Hits, Imported, Threads, ThreadSize, Turns
 from tsim.arguments import known, listed, positive, share, whole
-from tsim.checking import check_name
+from tsim.checking import check_id, check_name
 from tsim.client.answers import Added, Context
 from tsim.client.call import PAGE, Again, Call, Pages, as_json, paged, path_of, query_of
 from tsim.client.messages import message
@@ -143,6 +143,16 @@ def turns(thread: str, after: int | None = None, limit: int | None = None) -> Pa
     positive(limit=limit)
     first = None if after is None or whole("after", after) < 0 else after
     return paged(f"{path_of(thread)}/turns", Turns, first, limit)
+
+
+def called(thread: str, id: str) -> Call[Turn | None]:
+    """Returns the turn with an external id."""
+    return Call(
+        method="GET",
+        path=f"{path_of(thread)}/turns",
+        query=query_of(called=check_id(id)),
+        parse=lambda data: next(iter(wire.load(Turns, data).turns), None),
+    )
 
 
 def recent(thread: str, limit: int) -> Call[list[Turn]]:

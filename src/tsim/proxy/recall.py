@@ -131,7 +131,7 @@ class Recall:
                 if number > last
                 for turn in turns_of(messages[number], name)
             }
-            known = thread.called(turns)
+            known = thread.known(turns)
             if missing := [turn for name, turn in turns.items() if name not in known]:
                 thread.add_many(missing)
 
@@ -142,7 +142,7 @@ class Recall:
         names = dict(named(chat.messages, [note.fingerprint for note in notes]))
         last = _last_known(thread, chat.messages, names)
         needed = {names[n] for n in history.older if n > last and notes[n].kept}
-        if len(thread.called(needed)) < len(needed):
+        if len(thread.known(needed)) < len(needed):
             return None
         hidden = [*_hidden(thread, chat, history, names)]
         wide = self._proxied.budget + sum(price(one.text, self._measure) for one in hidden)
@@ -163,7 +163,7 @@ def _last_known(thread: Thread, messages: Sequence[Message], names: Mapping[int,
     """
     chained = [number for number in names if messages[number].get("role") != ASSISTANT]
     for some in (chained[-NEAR:], chained[:-NEAR]):
-        known = thread.called(names[number] for number in some)
+        known = thread.known(names[number] for number in some)
         if found := [number for number in some if names[number] in known]:
             return found[-1]
     return -1
@@ -175,7 +175,7 @@ def _hidden(
     """Yields what is not to be found: what is sent anyway, and what came of the same question."""
     kept = [number for number in history.recent if number in names]
     turns = [turn for n in kept for turn in turns_of(chat.messages[n], names[n])]
-    known = thread.called(str(turn.id) for turn in turns)
+    known = thread.known(str(turn.id) for turn in turns)
     for turn in turns:
         there = known.get(str(turn.id))
         yield Said(message=None, text=turn.text, turn=there.id if there else None)

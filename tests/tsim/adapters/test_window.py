@@ -1,5 +1,7 @@
 """The window: whatever the messages are, within the budget, in order, and nothing torn apart."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,7 +68,7 @@ def test_the_latest_messages_are_within_the_budget_in_order_and_whole(said, budg
             assert name not in waiting
             waiting[name] = 1
     assert not waiting
-    for one, after in zip(said, said[1:], strict=False):
+    for one, after in pairwise(said):
         if one.leads and one in chosen:
             assert after in chosen
     assert not any(one.leads and one is said[-1] for one in chosen)
