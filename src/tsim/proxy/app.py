@@ -21,6 +21,7 @@ from tsim.server.access.gate import Access
 from tsim.server.batching import BatchingEmbedder
 from tsim.server.guard import Guard
 from tsim.server.namespaces import Namespaces
+from tsim.server.processes.shared import Shared
 from tsim.server.service import Service
 from tsim.server.settings import Settings
 
@@ -40,7 +41,8 @@ def create_app(settings: Settings, proxied: Proxied, *, embedder: Embedder) -> S
     timed = TimedEmbedder(BatchingEmbedder(embedder))
     namespaces = Namespaces(settings, timed)
     access = Access(settings.access)
-    service = Service(settings, namespaces, access)
+    shared = Shared()  # with no other process
+    service = Service(settings, namespaces, access, shared)
     recall = Recall(namespaces, timed, proxied, settings.tokens)
     upstream = Upstream(proxied.upstream)
     keeper = Keeper()
@@ -62,5 +64,5 @@ def create_app(settings: Settings, proxied: Proxied, *, embedder: Embedder) -> S
     proxy = Proxy(service, recall, upstream, keeper, proxied)
     app = Starlette(routes=[*health, Route("/v1/{path:path}", proxy)], lifespan=lifespan)
     problems.register(app)
-    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Guard, settings=settings, shared=shared)
     return app

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 
+from tsim.adapters.recall import PREAMBLE
 from tsim.adapters.window import Besides, Said, besides, price
 from tsim.counting import open_measure
 from tsim.errors import ThreadMissingError
@@ -21,7 +21,6 @@ from tsim.server.namespaces import Namespaces
 from tsim.thread import Thread
 from tsim.words import distinct
 
-PREAMBLE = files(__package__).joinpath("recalled.txt").read_text("utf-8")
 # What is noted about an answer that was cut.
 PARTIAL: Mapping[str, bool] = {"partial": True}
 # Turns after a question that is asked again which may be about it.

@@ -6,10 +6,12 @@ from contextlib import suppress
 import httpx
 import pytest
 
+from tests.support.hashes import Hashes
 from tests.support.proxied import proxied
 from tests.support.upstream import CUT
 from tests.tsim.proxy.conftest import Talking, did, program
 from tests.tsim.proxy.talk import QUESTION, RULE, assistant, talk, user
+from tsim import Memory
 
 
 def texts(turns):
@@ -71,6 +73,20 @@ def test_a_question_asked_again_is_not_shown_its_first_answer(talking, model):
     talking.learnt(messages)
     assert RULE in model.last.messages[0]["content"]
     assert "You said" not in model.last.body.decode()
+
+
+def test_what_is_forgotten_is_not_learnt_again(talking, model):
+    messages = [*talk(), user(QUESTION)]
+    answer = talking.learnt(messages)
+    talking.kept(len(messages) + 1)
+    with Memory.open(talking.place / "default.db", model=Hashes()) as memory:
+        thread = memory.thread(talking.thread())
+        thread.forget(turns=[turn.id for turn in thread.turns()[:2]])
+    messages += [answer.json()["choices"][0]["message"], user("And which one for old projects?")]
+    assert did(talking.ask(messages)) == "recalled"
+    assert RULE not in model.last.body.decode()
+    turns = talking.kept(len(messages) - 2 + 1)
+    assert RULE not in [turn.text for turn in turns]
 
 
 def test_errors_are_not_kept(talking):
