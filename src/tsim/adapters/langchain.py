@@ -6,6 +6,10 @@ Needs the extra `langgraph`.
 from collections.abc import Sequence
 from typing import Any
 
+from tsim.adapters.extras import require
+
+require("langchain_core", extra="langgraph")
+
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import (
     AIMessage,

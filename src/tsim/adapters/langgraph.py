@@ -12,6 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from tsim.adapters.extras import require
+
+require("langgraph", extra="langgraph")
+
 from langgraph.store.base import (
     BaseStore,
     GetOp,

@@ -10,6 +10,10 @@ run returns are its own: nothing that was recalled is among them.
 from collections.abc import Sequence
 from typing import Any
 
+from tsim.adapters.extras import require
+
+require("pydantic_ai", extra="pydantic-ai")
+
 from pydantic_ai import RunContext
 from pydantic_ai.agent import AgentRunResult
 from pydantic_ai.capabilities import AbstractCapability

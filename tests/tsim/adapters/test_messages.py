@@ -8,6 +8,7 @@ import pytest
 from tests.support.hashes import Hashes
 from tests.support.served import served
 from tsim import InputError, Memory
+from tsim.adapters.extras import require
 from tsim.adapters.messages import Chat, Message, describe, question_of
 from tsim.adapters.recall import PREAMBLE
 from tsim.adapters.window import cost, price
@@ -219,3 +220,8 @@ def test_threads_on_a_server_are_used_alike(tmp_path):
             assert chat.messages_for("thanks") == ANTHROPIC
             assert asyncio.run(chat.amessages_for("thanks")) == ANTHROPIC
         asyncio.run(talk(url))
+
+
+def test_a_framework_that_is_missing_is_named_with_its_extra():
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'tsim-memory\[langgraph\]'"):
+        require("no_such_framework", extra="langgraph")
