@@ -28,8 +28,7 @@ async def main() -> None:
             token_limit=90,
             token_flush_size=20,
             memory_blocks=[block],
-            # LlamaIndex would count with a tokenizer that it may have to download.
-            tokenizer_fn=str.split,
+            tokenizer_fn=str.split,  # words; by default those of a tokenizer
         )
         engine = SimpleChatEngine.from_defaults(llm=MockLLM(max_tokens=8), memory=chat)
         for said in TALK:

@@ -33,9 +33,11 @@ from tsim.times import Time, moment, seconds
 from tsim.tokens import Measure
 from tsim.types import (
     Episode,
+    Episodes,
     ForgetPreview,
     Forgotten,
     Hit,
+    Hits,
     Meta,
     NewTurn,
     Receipt,
@@ -163,7 +165,7 @@ class Thread(StoredThread):
         roles: Sequence[str] | None = None,
         meta: Meta | None = None,
         now: Time | None = None,
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds the episodes that are relevant to a query, best first.
 
         Args:
@@ -239,7 +241,7 @@ class Thread(StoredThread):
             now=None if now is None else moment(now, "now"),
         )
 
-    def find(self, asked: Query, *, named: bool = False) -> list[Hit]:
+    def find(self, asked: Query, *, named: bool = False) -> Hits:
         """Finds the episodes that are relevant to a prepared query, best first.
 
         Args:
@@ -258,7 +260,7 @@ class Thread(StoredThread):
         with self._asking() as (engine, reader):
             host = replace(self._host(reader), embed_query=embedded)
             found = finding.find(engine, asked, host, self.name)
-        return found.within(asked, self._preset.settings, named=named)
+        return Hits(found.within(asked, self._preset.settings, named=named))
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
@@ -301,7 +303,7 @@ class Thread(StoredThread):
         """Returns hits as text for a prompt, in the preset's order."""
         return render(self._preset.settings.arrange(hits))
 
-    def episodes(self, *, threshold: float | None = None) -> list[Episode]:
+    def episodes(self, *, threshold: float | None = None) -> Episodes:
         """Returns all episodes in order, the open one last.
 
         Args:
@@ -320,10 +322,10 @@ class Thread(StoredThread):
             for episode, turn in reader.all_turns(self.name):
                 grouped.setdefault(episode, []).append(turn)
             still_open = {turn.id for turn in reader.open_turns(self.name)}
-        return [
+        return Episodes(
             Episode(id=episode, turns=tuple(turns), open=turns[-1].id in still_open)
             for episode, turns in grouped.items()
-        ]
+        )
 
     def map(
         self,
@@ -494,7 +496,7 @@ class Thread(StoredThread):
                 self._engine = None
         return free
 
-    def _cut_anew(self, threshold: float) -> list[Episode]:
+    def _cut_anew(self, threshold: float) -> Episodes:
         least = share("threshold", threshold)
         with self._asking() as (engine, reader):
             begin = {*engine.beginnings(least, self._host(reader))}
@@ -505,10 +507,10 @@ class Thread(StoredThread):
                 groups.append([])
             groups[-1].append(turn)
         last = len(groups) - 1
-        return [
+        return Episodes(
             Episode(id=number, turns=tuple(turns), open=number == last)
             for number, turns in enumerate(groups)
-        ]
+        )
 
     @contextmanager
     def _asking(self) -> Iterator[tuple[Engine, Reader]]:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -36,6 +37,8 @@ from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import former_row, row
 from tsim import Memory, NewTurn, ThreadMissingError
+from tsim.adapters.messages import MessageCodec
+from tsim.adapters.shape import lift, lower
 from tsim.answers import Hits, Turns
 from tsim.assemble import render
 from tsim.characters import visible
@@ -79,6 +82,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield from _short_texts()
     yield from _texts()
     yield from _logs()
+    yield from _adapters()
     yield from _replies()
     yield from _answers()
     yield from _proxied()
@@ -198,6 +202,35 @@ def _logs() -> Iterator[Target]:
         yield Target(name=f"log {form.value}", seeds=texts, read=_reader(form))
     every = [text for texts in seeds.values() for text in texts]
     yield Target(name="log of any kind", seeds=every, read=lambda text: read_log(encoded(text)))
+
+
+def _adapters() -> Iterator[Target]:
+    """Shapes that somebody else wrote into a memory, and data exports."""
+    message = {"role": "user", "content": [{"type": "text", "text": "one gpu"}]}
+    _, shape = lift(message)
+    yield Target(name="shapes", seeds=[shape, '["$","$",1]'], read=lambda text: lower("gpu", text))
+    codec = MessageCodec()
+    yield Target(name="messages", seeds=[json.dumps(message)], read=lambda t: _said(codec, t))
+    talk = [{"chat_messages": [{"uuid": "m", "sender": "human", "text": "hi"}]}]
+    yield Target(name="archives", seeds=[json.dumps(talk)], read=_read_archive)
+
+
+def _said(codec: MessageCodec, text: str) -> None:
+    """A message goes into a turn and comes back."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("no JSON") from None
+    turn = codec.turn(value)
+    if turn is not None:
+        codec.said(check_turn(turn).numbered(0))
+
+
+def _read_archive(text: str) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("conversations.json", encoded(text))
+    read_log(out.getvalue())
 
 
 def _reader(form: Format) -> Callable[[str], object]:

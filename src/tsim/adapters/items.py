@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from tsim.adapters.keeping import keep
+from tsim.adapters.keeping import OURS, keep, kept
 from tsim.checking import check_name, check_turn
 from tsim.errors import InputError
 from tsim.types import Meta, NewTurn, Turn
@@ -14,10 +14,10 @@ Namespace: TypeAlias = tuple[str, ...]
 PREFIX = "store"
 # Between the labels of a namespace.
 DOT = "."
-# The speaker of items.
-ROLE = "memory"
+# The speaker of items, and the form of what turns are made of.
+ROLE, FORM = "memory", "item"
 # Names in the meta of a turn: when the item was made, and whether searches leave it out.
-CREATED, HIDDEN = "tsim:created", "tsim:hidden"
+CREATED, HIDDEN = f"{OURS}created", f"{OURS}hidden"
 
 
 def thread_of(namespace: Namespace, prefix: str = PREFIX) -> str:
@@ -50,7 +50,7 @@ def turn_of(
     """
     meta: Meta = {CREATED: created, HIDDEN: True} if hidden else {CREATED: created}
     turn = NewTurn(role=ROLE, text="", at=updated, id=key, meta=meta)
-    return check_turn(keep(value, turn, label=key, every=True, always=True))
+    return check_turn(keep(value, turn, FORM, label=key, every=True, always=True))
 
 
 def created(turn: Turn) -> float:
@@ -62,3 +62,9 @@ def created(turn: Turn) -> float:
 def is_hidden(turn: Turn) -> bool:
     """Returns whether searches leave an item out."""
     return bool((turn.meta or {}).get(HIDDEN))
+
+
+def value_of(turn: Turn) -> dict[str, Any] | None:
+    """Returns the value of an item; None if the turn is none."""
+    value = kept(turn, FORM)
+    return value if isinstance(value, dict) else None

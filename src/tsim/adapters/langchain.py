@@ -6,6 +6,10 @@ Needs the extra `langgraph`.
 from collections.abc import Sequence
 from typing import Any
 
+from tsim.adapters.extras import require
+
+require("langchain_core", extra="langgraph")
+
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import (
     AIMessage,
@@ -17,13 +21,14 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
-from tsim.adapters.keeping import is_lost, keep, kept
+from tsim.adapters.keeping import is_made, keep, kept
 from tsim.adapters.protocol import AnyConversation
 from tsim.adapters.recall import Recall, Recalled
 from tsim.adapters.shape import strings
 from tsim.adapters.window import Said
 from tsim.types import MODEL_ROLES, USER_ROLE, NewTurn, Turn
 
+FORM = "langchain"
 ROLES = {"human": USER_ROLE, "ai": "assistant", "tool": "tool", "function": "tool"}
 
 
@@ -40,12 +45,11 @@ class MessageCodec:
             return turn
         written = message_to_dict(message)
         filled = {name: value for name, value in written["data"].items() if value not in (None, {})}
-        return keep({**written, "data": filled}, turn, label=message.type)
+        return keep({**written, "data": filled}, turn, FORM, label=message.type)
 
     def said(self, turn: Turn) -> Said[BaseMessage] | None:
         """Returns a turn as a message; what was added without an adapter as a message of text."""
-        found = kept(turn)
-        message = self._plain(turn) if found is None else messages_from_dict([found])[0]
+        message = _read(kept(turn, FORM)) or self._plain(turn)
         if message is None:
             return None
         calls = message.tool_calls if isinstance(message, AIMessage) else []
@@ -61,7 +65,7 @@ class MessageCodec:
 
     def _plain(self, turn: Turn) -> BaseMessage | None:
         if turn.role in MODEL_ROLES:
-            return None if is_lost(turn) else AIMessage(turn.text)
+            return None if is_made(turn) else AIMessage(turn.text)
         if turn.role in ("tool", "system", "developer"):
             return None
         return HumanMessage(turn.text)
@@ -125,6 +129,13 @@ class TsimChatHistory(BaseChatMessageHistory):
     async def aclear(self) -> None:
         """Forgets all messages."""
         await self._recall.aclear()
+
+
+def _read(written: Any) -> BaseMessage | None:
+    try:
+        return messages_from_dict([written])[0]
+    except (KeyError, TypeError, ValueError):  # nothing, or what somebody else wrote
+        return None
 
 
 def _messages(recalled: Recalled[BaseMessage]) -> list[BaseMessage]:

@@ -9,8 +9,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
+
+from tsim.adapters.extras import require
+
+require("langgraph", extra="langgraph")
 
 from langgraph.store.base import (
     BaseStore,
@@ -24,8 +27,17 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from tsim.adapters.items import DOT, PREFIX, Namespace, created, is_hidden, thread_of, turn_of
-from tsim.adapters.keeping import kept
+from tsim.adapters.items import (
+    DOT,
+    PREFIX,
+    Namespace,
+    created,
+    is_hidden,
+    thread_of,
+    turn_of,
+    value_of,
+)
+from tsim.adapters.keeping import moment
 from tsim.adapters.protocol import Keyed, Threads
 from tsim.errors import InputError, ThreadMissingError
 from tsim.types import Hit, NewTurn, SpanWhy, Turn
@@ -96,7 +108,7 @@ class TsimStore(BaseStore):
     def _put(self, op: PutOp) -> None:
         thread = self._memory.thread(self._name(op.namespace))
         old = self._called(op.namespace, op.key)
-        if old is not None and op.value is not None and kept(old) == op.value:
+        if old is not None and op.value is not None and value_of(old) == op.value:
             return
         if old is not None:
             thread.forget(turns=[old.id])
@@ -180,15 +192,16 @@ def _rank(hit: Hit, turn: Turn) -> tuple[bool, float]:
 
 
 def _item(namespace: Namespace, turn: Turn, score: float | None = None) -> SearchItem | None:
-    value = kept(turn)
-    if not isinstance(value, dict) or turn.external_id is None or turn.at is None:
+    value = value_of(turn)
+    made, changed = moment(created(turn)), moment(turn.at)
+    if value is None or turn.external_id is None or made is None or changed is None:
         return None  # not added by a store
     return SearchItem(
         namespace=namespace,
         key=turn.external_id,
         value=value,
-        created_at=datetime.fromtimestamp(created(turn), UTC),
-        updated_at=datetime.fromtimestamp(turn.at, UTC),
+        created_at=made,
+        updated_at=changed,
         score=score,
     )
 

@@ -9,6 +9,10 @@ remembers them, and gives back what matters for the last thing that the user sai
 
 from typing import Any
 
+from tsim.adapters.extras import require
+
+require("llama_index", extra="llamaindex")
+
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock

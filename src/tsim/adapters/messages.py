@@ -10,7 +10,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from tsim.adapters.keeping import is_lost, keep, kept
+from tsim.adapters.keeping import is_made, keep, kept
 from tsim.adapters.recall import Recall, Recalled
 from tsim.adapters.shape import lift
 from tsim.adapters.window import Said
@@ -20,6 +20,7 @@ from tsim.types import MODEL_ROLES, USER_ROLE, NewTurn, Turn
 
 Message: TypeAlias = Mapping[str, Any]
 
+FORM = "message"
 TOOL = "tool"
 MODEL = "assistant"
 # Who instructs a model; instructions are given anew with every request, and are not remembered.
@@ -55,11 +56,11 @@ class MessageCodec:
         turn = NewTurn(role=role, text=str(own.get("content")), at=at, id=name)
         if own == _plain(turn.numbered(0)) and turn.text.strip():
             return turn
-        return keep(own, turn, label=_label(message))
+        return keep(own, turn, FORM, label=_label(message))
 
     def said(self, turn: Turn) -> Said[Message] | None:
         """Returns a turn as a message; what was added without an adapter as a message of text."""
-        found = kept(turn)
+        found = kept(turn, FORM)
         message = found if isinstance(found, dict) else _plain(turn)
         return None if message is None else describe(message, turn=turn.id)
 
@@ -133,7 +134,7 @@ def _speaker(message: Message) -> str:
 
 def _plain(turn: Turn) -> Message | None:
     if turn.role in MODEL_ROLES:
-        return None if is_lost(turn) else {"role": MODEL, "content": turn.text}
+        return None if is_made(turn) else {"role": MODEL, "content": turn.text}
     if turn.role == TOOL or turn.role in INSTRUCTING:
         return None
     return {"role": USER_ROLE, "content": turn.text}

@@ -10,6 +10,10 @@ ones, and `recall`, as the callback that puts items and input together, adds wha
 
 from typing import TYPE_CHECKING, Any, cast
 
+from tsim.adapters.extras import require
+
+require("agents", extra="openai-agents")
+
 from agents.memory import SessionABC
 from agents.memory.session_settings import SessionSettings
 

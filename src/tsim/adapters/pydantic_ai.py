@@ -8,8 +8,14 @@ run returns are its own: nothing that was recalled is among them.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from tsim.adapters.extras import require
+
+require("pydantic_ai", extra="pydantic-ai")
+
+from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.agent import AgentRunResult
 from pydantic_ai.capabilities import AbstractCapability
@@ -24,15 +30,17 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestContext
 
-from tsim.adapters.keeping import is_lost, keep, kept
+from tsim.adapters.keeping import is_made, keep, kept, moment
 from tsim.adapters.protocol import AnyConversation
 from tsim.adapters.recall import Recall
 from tsim.adapters.shape import lift
 from tsim.adapters.window import Said
+from tsim.logs.fields import seconds_of
 from tsim.types import MODEL_ROLES, USER_ROLE, NewTurn, Turn
 
 # What is given anew with every request, and what is no part of the conversation.
 LEFT_OUT = frozenset({"instructions", "run_id", "conversation_id", "metadata", "usage"})
+FORM = "pydantic-ai"
 PROMPT, CALL, SYSTEM = "user-prompt", "tool-call", "system-prompt"
 RESULTS = frozenset({"tool-return", "retry-prompt"})
 
@@ -46,14 +54,16 @@ class MessageCodec:
         written["parts"] = [one for one in written["parts"] if one["part_kind"] != SYSTEM]
         if not written["parts"]:
             return None
-        return keep(written, NewTurn(role=_speaker(written), text=""), label=message.kind)
+        text = lift(written["parts"])[0]
+        turn = NewTurn(role=_speaker(written), text=text, at=_time(written))
+        plain = _plain(turn.numbered(0))
+        if plain and _essence(written) == _essence(_written(plain)):
+            return turn
+        return keep(written, turn, FORM, label=message.kind)
 
     def said(self, turn: Turn) -> Said[ModelMessage] | None:
         """Returns a turn as a message; what was added without an adapter as a message of text."""
-        found = kept(turn)
-        message = (
-            _plain(turn) if found is None else ModelMessagesTypeAdapter.validate_python([found])[0]
-        )
+        message = _read(kept(turn, FORM)) or _plain(turn)
         return None if message is None else describe(message, turn.id)
 
 
@@ -114,6 +124,18 @@ def describe(message: ModelMessage, turn: int | None = None) -> Said[ModelMessag
     )
 
 
+def _read(written: Any) -> ModelMessage | None:
+    try:
+        return ModelMessagesTypeAdapter.validate_python([written])[0]
+    except ValidationError:  # nothing, or what somebody else wrote
+        return None
+
+
+def _essence(written: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the parts of a message without their times, which turns have themselves."""
+    return [{k: v for k, v in part.items() if k != "timestamp"} for part in written["parts"]]
+
+
 def _written(message: ModelMessage) -> dict[str, Any]:
     (written,) = ModelMessagesTypeAdapter.dump_python([message], mode="json")
     return {
@@ -126,6 +148,11 @@ def _written(message: ModelMessage) -> dict[str, Any]:
 def _ids(written: dict[str, Any], kinds: frozenset[str]) -> frozenset[str]:
     parts = (part for part in written["parts"] if part["part_kind"] in kinds)
     return frozenset(part["tool_call_id"] for part in parts if part.get("tool_name"))
+
+
+def _time(written: dict[str, Any]) -> float | None:
+    found = (one.get("timestamp") for one in (*written["parts"], written))
+    return next((seconds_of(one) for one in found if one), None)
 
 
 def _speaker(written: dict[str, Any]) -> str:
@@ -142,7 +169,8 @@ def _asked(message: ModelMessage) -> str:
 
 def _plain(turn: Turn) -> ModelMessage | None:
     if turn.role in MODEL_ROLES:
-        return None if is_lost(turn) else ModelResponse(parts=[TextPart(turn.text)])
+        return None if is_made(turn) else ModelResponse(parts=[TextPart(turn.text)])
     if turn.role in ("tool", "system", "developer"):
         return None
-    return ModelRequest(parts=[UserPromptPart(turn.text)])
+    said = UserPromptPart(turn.text)
+    return ModelRequest(parts=[replace(said, timestamp=moment(turn.at) or said.timestamp)])

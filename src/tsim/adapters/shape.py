@@ -30,10 +30,20 @@ def lift(value: object, *, every: bool = False) -> tuple[str, str]:
 
     Returns:
         The words, one line for each text, and the shape of the rest.
+
+    Raises:
+        InputError: It is no value of JSON.
     """
     words: list[str] = []
-    shape = _lifted(value, words, every=every)
-    return "\n".join(words), json.dumps(shape, ensure_ascii=False, separators=(",", ":"))
+    try:
+        # In ASCII, so that whatever JSON can hold, UTF-8 or not, can be kept.
+        shape = json.dumps(_lifted(value, words, every=every), separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"a {type(value).__name__} cannot be written as JSON ({error}); pass plain values, "
+            "such as what model_dump() returns"
+        ) from error
+    return "\n".join(words), shape
 
 
 def lower(text: str, shape: str) -> Any:

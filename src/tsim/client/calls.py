@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import TypeVar, Unpack
 
-from tsim import wire
-from tsim.answers import Episodes, Hits, Imported, Threads, ThreadSize, Turns
+from tsim import answers, wire
+from tsim.answers import Episodes, Imported, Threads, ThreadSize, Turns
 from tsim.arguments import known, listed, positive, share, whole
 from tsim.checking import check_id, check_name
 from tsim.client.answers import Added, Context
@@ -24,7 +24,7 @@ from tsim.types import (
     Episode,
     ForgetPreview,
     Forgotten,
-    Hit,
+    Hits,
     Meta,
     NewTurn,
     Receipt,
@@ -87,7 +87,7 @@ def search(
     budget: int | None,
     min_relevance: float | None,
     **only: Unpack[Narrowing],
-) -> Call[list[Hit]]:
+) -> Call[Hits]:
     """Searches in a thread."""
     body = _asked(query, k, budget, min_relevance, only)
     return _post(f"{path_of(thread)}/search", body, _hits)
@@ -114,7 +114,7 @@ def search_across(
     budget: int | None,
     min_relevance: float | None,
     **only: Unpack[Narrowing],
-) -> Call[list[Hit]]:
+) -> Call[Hits]:
     """Searches in several threads."""
     body = _asked(query, k, budget, min_relevance, only)
     return _post("/search", {**body, "threads": _names(threads)}, _hits)
@@ -295,8 +295,8 @@ def _receipts(expected: int, data: bytes) -> list[Receipt]:
     return found
 
 
-def _hits(data: bytes) -> list[Hit]:
-    return list(wire.load(Hits, data).hits)
+def _hits(data: bytes) -> Hits:
+    return Hits(wire.load(answers.Hits, data).hits)
 
 
 def _text(data: bytes) -> str:

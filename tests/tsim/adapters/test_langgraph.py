@@ -152,6 +152,9 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_written(
 def test_other_threads_of_the_memory_are_not_items(memory, store):
     memory.thread("alice").add("user", "one gpu")
     memory.thread("store.odd").add("user", "one gpu", id="k")
+    shape = {"tsim:item": "{}", "tsim:created": 1e300}
+    memory.thread("store.odd").add("user", "one gpu", at=1e10, id="far", meta=shape)
+    assert store.get(("odd",), "far") is None
     assert store.search((), query="one gpu") == []
     assert store.get(("odd",), "k") is None
 

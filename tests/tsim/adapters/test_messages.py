@@ -7,7 +7,9 @@ import pytest
 
 from tests.support.hashes import Hashes
 from tests.support.served import served
-from tsim import InputError, Memory
+from tsim import InputError, Memory, NewTurn
+from tsim.adapters.extras import require
+from tsim.adapters.keeping import keep
 from tsim.adapters.messages import Chat, Message, describe, question_of
 from tsim.adapters.recall import PREAMBLE
 from tsim.adapters.window import cost, price
@@ -142,6 +144,19 @@ def test_turns_that_were_added_without_an_adapter_are_messages_too(memory, chat)
     assert chat.show(None).messages == (user("one gpu"), answer("noted"))
 
 
+def test_what_another_adapter_made_is_shown_as_far_as_it_is_text(memory, chat):
+    thread, empty = memory.thread("alice"), NewTurn(role="assistant", text="")
+    call = keep({"kind": "response", "parts": [{"tool_name": "w", "args": "x"}]}, empty, "other")
+    thread.add_many([NewTurn(role="user", text="one gpu"), call, ("assistant", "noted")])
+    assert chat.show(None).messages == (user("one gpu"), answer("noted"))
+
+
+@pytest.mark.parametrize("shape", ["[1]", "{", '["$",0,99]', "null"])
+def test_what_others_wrote_in_place_of_a_shape_harms_nothing(memory, chat, shape):
+    memory.thread("alice").add("user", "one gpu", meta={"tsim:message": shape})
+    assert chat.show(None).messages == (user("one gpu"),)
+
+
 def test_a_memory_without_turns_shows_nothing(chat):
     assert chat.messages_for("what?") == []
     chat.clear()
@@ -219,3 +234,8 @@ def test_threads_on_a_server_are_used_alike(tmp_path):
             assert chat.messages_for("thanks") == ANTHROPIC
             assert asyncio.run(chat.amessages_for("thanks")) == ANTHROPIC
         asyncio.run(talk(url))
+
+
+def test_a_framework_that_is_missing_is_named_with_its_extra():
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'tsim-memory\[langgraph\]'"):
+        require("no_such_framework", extra="langgraph")

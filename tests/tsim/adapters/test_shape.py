@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsim.adapters.keeping import is_lost, keep, kept
+from tsim.adapters.keeping import OURS, keep, kept
 from tsim.adapters.shape import lift, lower
 from tsim.checking import check_turn
 from tsim.errors import InputError
 from tsim.types import NewTurn
 
+FORM, LOST = "test", {f"{OURS}test": ""}
 EMPTY = NewTurn(role="user", text="")
 NAMES = st.sampled_from(["text", "content", "args", "input", "name", "arguments", "$", "role"])
 SCALARS = st.none() | st.booleans() | st.integers() | st.text("a $\n", max_size=9)
@@ -31,8 +32,8 @@ def test_values_come_back_as_they_were(value, every):
 
 @given(VALUES, st.booleans())
 def test_values_come_back_from_turns_or_are_known_to_be_lost(value, every):
-    turn = check_turn(keep(value, EMPTY, every=every)).numbered(3)
-    assert is_lost(turn) or kept(turn) == value
+    turn = check_turn(keep(value, EMPTY, FORM, every=every)).numbered(3)
+    assert turn.meta == LOST or kept(turn, FORM) == value
 
 
 def test_what_was_said_is_text_and_data_is_not():
@@ -45,15 +46,35 @@ def test_what_was_said_is_text_and_data_is_not():
 
 def test_a_shape_that_is_too_long_is_left_out():
     image = {"type": "image", "source": {"type": "base64", "data": "QUJD" * 2000}}
-    turn = check_turn(keep([image], EMPTY, label="image")).numbered(0)
-    assert (turn.text, is_lost(turn), kept(turn)) == ("(image)", True, None)
+    turn = check_turn(keep([image], EMPTY, FORM, label="image")).numbered(0)
+    assert (turn.text, turn.meta == LOST, kept(turn, FORM)) == ("(image)", True, None)
 
 
 def test_what_must_come_back_does_however_long_its_shape_is():
     value = {"numbers": [*range(3000)], "text": "one gpu"}
-    turn = check_turn(keep(value, EMPTY, always=True)).numbered(0)
-    assert kept(turn) == value
+    turn = check_turn(keep(value, EMPTY, FORM, always=True)).numbered(0)
+    assert kept(turn, FORM) == value
     assert "one gpu" in turn.text
+
+
+@pytest.mark.parametrize(
+    "value", [{"a": object()}, {"a": b"x"}, {"a": {1}}], ids=["object", "bytes", "set"]
+)
+def test_what_is_no_json_is_refused(value):
+    with pytest.raises(InputError, match="cannot be written as JSON"):
+        lift(value)
+
+
+def test_what_has_no_end_is_refused():
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(InputError, match="cannot be written as JSON"):
+        lift(endless)
+
+
+def test_half_characters_in_names_come_back():
+    value = {"role": "user", "kind": "\ud800", "text": "gpu"}
+    assert kept(check_turn(keep(value, EMPTY, FORM)).numbered(0), FORM) == value
 
 
 @pytest.mark.parametrize("shape", ["", "{", '["$",0,9]', '["$",-1,1]', "[" * 5000])
