@@ -15,7 +15,7 @@ from tests.support.hashes import Hashes
 from tests.support.proxied import proxied
 from tests.support.upstream import FLOOD
 from tests.tsim.proxy.conftest import did, program, until
-from tests.tsim.proxy.talk import QUESTION, talk, user
+from tests.tsim.proxy.talk import QUESTION, assistant, talk, user
 from tsim.errors import StoreFullError, WeightsMissingError
 from tsim.proxy.keeping import Keeper
 
@@ -105,16 +105,17 @@ def test_a_disk_that_takes_no_more(model, place):
 
 
 def test_a_locked_file(model, place):
-    with talking_to(place, model, seconds=0.3) as talking:
+    with talking_to(place, model, seconds=2.0) as talking:
         talking.learnt(MESSAGES)
         with closing(sqlite3.connect(place / "default.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             begun = [*MESSAGES[:-1], user("something new " * 30)]
             answer = talking.ask(begun)  # reading goes on, and nobody waits for the writing
             assert did(answer) == "recalled"
-            answer = talking.ask([*begun, answer.json()["choices"][0]["message"], user("more")])
+            said = answer.json()["choices"][0]["message"]
+            answer = talking.ask([*begun, said, user("more"), assistant("what?"), user("all")])
             assert did(answer) in ("learning", "failed")  # as it waited for the one or the other
-            assert len(model.last.messages) == len(begun) + 2
+            assert len(model.last.messages) == len(begun) + 4
             other.execute("ROLLBACK")
 
 
