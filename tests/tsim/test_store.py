@@ -11,7 +11,8 @@ from tsim.codec import vector_to_bytes
 from tsim.errors import StoreError
 from tsim.state import Changes
 from tsim.store import SqliteStore
-from tsim.store.sqlite.migrate import Migration, known, migrate
+from tsim.store.migrations import Migration
+from tsim.store.sqlite.migrate import known, migrate
 from tsim.testing import StoreConformance
 from tsim.testing.samples import COUNTERS, FIRST
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tsim.codec import meta_from_text, sum_from_bytes, vector_from_bytes
+from tsim.codec import sum_from_bytes, vector_from_bytes
 from tsim.errors import StoreError
 from tsim.state import (
     EMPTY,
@@ -19,9 +19,9 @@ from tsim.state import (
     SpanRow,
     ThreadState,
 )
+from tsim.store.keys import MOST_THREADS, SHIFT, id_of, key_of, span_of
+from tsim.store.rows import turn_of
 from tsim.store.sqlite.failures import MENDING
-from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
-from tsim.times import FIRST, LAST
 from tsim.types import Turn
 from tsim.vectors import Vectors
 
@@ -30,10 +30,6 @@ READ = 500  # rows or ids per statement, below SQLite's smallest limit on parame
 SCRUB = "scrub"
 # The columns that make a turn, as `_turn` takes them.
 TURN = "key, role, at, text, external, meta"
-
-
-# A thread's number times 2^32 must fit into a key.
-MOST_THREADS = 2**31
 # What the columns of rows must be.
 TYPES: Mapping[str, Any] = {
     **dict.fromkeys(("key", "episode", "start", "first", "cluster", "id"), int),
@@ -279,22 +275,11 @@ class SqliteReader:
         )
         return [self._turn(*row) for row in self._rows(query, (number,))]
 
-    def _turn(
-        self,
-        key: int,
-        role: str,
-        at: float | None,
-        text: str,
-        external: str | None,
-        meta: str | None,
-    ) -> Turn:
+    def _turn(self, key: int, *said: Any) -> Turn:
         try:
-            noted = None if meta is None else meta_from_text(meta)
-        except (ValueError, RecursionError) as error:
-            raise self._damaged(f"the meta of turn {id_of(key)} is not JSON ({error})") from error
-        if at is not None and not FIRST <= at <= LAST:
-            raise self._damaged(f"the time of turn {id_of(key)} is {at}")
-        return Turn(id=id_of(key), role=role, text=text, at=at, external_id=external, meta=noted)
+            return turn_of(id_of(key), *said)
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with closing(self._execute(query, values)) as cursor:
