@@ -12,6 +12,7 @@ from tsim.errors import StoreError
 from tsim.state import Changes
 from tsim.store import SqliteStore
 from tsim.store.migrations import Migration
+from tsim.store.postgres import PostgresStore
 from tsim.store.sqlite.migrate import known, migrate
 from tsim.testing import StoreConformance
 from tsim.testing.samples import COUNTERS, FIRST
@@ -25,6 +26,15 @@ class TestSqliteStore(StoreConformance):
 class TestDictStore(StoreConformance):
     def open_store(self, path: Path) -> DictStore:
         return DictStore(path)
+
+
+class TestPostgresStore(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def _address(self, postgres):
+        self.address = postgres
+
+    def open_store(self, path: Path) -> PostgresStore:
+        return PostgresStore.open(self.address)
 
 
 @pytest.fixture

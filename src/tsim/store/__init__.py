@@ -3,6 +3,7 @@
 from tsim.store.agreement import Accepted
 from tsim.store.current import CurrentReads
 from tsim.store.existence import require_thread
+from tsim.store.opening import open_store
 from tsim.store.protocol import Reader, Store, Written
 from tsim.store.sqlite import SqliteStore
 
@@ -13,5 +14,6 @@ __all__ = [
     "SqliteStore",
     "Store",
     "Written",
+    "open_store",
     "require_thread",
 ]
