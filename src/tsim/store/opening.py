@@ -22,12 +22,8 @@ def open_store(place: str | Path, *, read_only: bool = False) -> Store:
         StoreError: It cannot be used.
     """
     if isinstance(place, str) and is_address(place):
-        if find_spec("psycopg") is None:
-            raise InputError(
-                "a memory in PostgreSQL needs the extra postgres, of which psycopg cannot be "
-                "found; run: pip install 'tsim-memory[postgres]'"
-            )
-        from tsim.store.postgres import PostgresStore  # not everybody has what it needs
+        _require_extra()
+        from tsim.store.postgres import PostgresStore
 
         return PostgresStore.open(place, read_only=read_only)
     file = checked_path("path", place)
@@ -36,11 +32,35 @@ def open_store(place: str | Path, *, read_only: bool = False) -> Store:
     return SqliteStore(file, read_only=read_only)
 
 
-def describe(place: str | Path) -> str:
-    """Returns a place as messages show it: an address without its password."""
+def exists(place: str | Path) -> bool:
+    """Returns whether there is a memory at a place, without creating anything.
+
+    Raises:
+        InputError: It is neither a path nor an address.
+        StoreError: The database cannot be reached.
+    """
     if isinstance(place, str) and is_address(place):
+        _require_extra()
+        from tsim.store.postgres.database import has_memory
+
+        return has_memory(place)
+    return checked_path("path", place).is_file()
+
+
+def shown(place: str | Path) -> str:
+    """Returns a place as it may be shown: an address without its password."""
+    if isinstance(place, str) and is_address(place):
+        _require_extra()
         from tsim.store.postgres.address import Address
 
         address = Address.parse(place)
         return f"{address.place}#{address.namespace}"
     return str(place)
+
+
+def _require_extra() -> None:
+    if find_spec("psycopg") is None:
+        raise InputError(
+            "a memory in PostgreSQL needs the extra postgres, of which psycopg cannot be found; "
+            "run: pip install 'tsim-memory[postgres]'"
+        )

@@ -1,6 +1,7 @@
 """A Postgres database with the memories of many namespaces, which share one pool of connections."""
 
 from collections.abc import Callable
+from contextlib import closing
 from types import TracebackType
 from typing import Self
 
@@ -19,7 +20,7 @@ from tsim.store.postgres.migrate import (
 )
 from tsim.store.postgres.pool import Connection, Pool
 from tsim.store.postgres.store import PostgresStore
-from tsim.store.postgres.transactions import Transactions
+from tsim.store.postgres.transactions import READ, Transaction, Transactions
 
 POOL_SIZE = 10
 BUSY_SECONDS = 30.0
@@ -125,12 +126,35 @@ class PostgresDatabase:
         self._pool.close()
 
     def _connect(self) -> Connection:
-        try:
-            # Statements that are prepared in a session would be lost behind a pooler.
-            connection: Connection = psycopg.connect(
-                **self._address.parameters, autocommit=True, prepare_threshold=None
-            )
-        except psycopg.Error as error:
-            raise failures.unreachable(self.place, error) from error
+        connection = _connect(self._address)
         vectors.register(connection.adapters)
         return connection
+
+
+def has_memory(url: str) -> bool:
+    """Returns whether there is a memory at an address, without creating anything.
+
+    Raises:
+        InputError: The address cannot be read.
+        StoreError: The database cannot be reached.
+    """
+    address = Address.parse(url)
+    setting = ("SELECT set_config('tsim.namespace', %s, true)", (address.namespace,))
+    query = ("SELECT count(*) FROM tsim.memory WHERE namespace = %s", (address.namespace,))
+    try:
+        with closing(_connect(address)) as connection:
+            there = connection.execute("SELECT to_regclass('tsim.memory') IS NOT NULL").fetchall()
+            if there == [(False,)]:
+                return False
+            (((count,),),) = Transaction(connection, [READ, setting]).run(query, end=True)
+            return bool(count)
+    except psycopg.Error as error:
+        raise failures.explain(address.place, error) from error
+
+
+def _connect(address: Address) -> Connection:
+    try:
+        # Statements that are prepared in a session would be lost behind a pooler.
+        return psycopg.connect(**address.parameters, autocommit=True, prepare_threshold=None)
+    except psycopg.Error as error:
+        raise failures.unreachable(address.place, error) from error

@@ -3,6 +3,7 @@
 import psycopg
 
 from tsim.errors import (
+    OutcomeUnknownError,
     StoreBusyError,
     StoreError,
     StoreFullError,
@@ -52,7 +53,7 @@ def lost(location: str, error: psycopg.Error) -> StoreError:
 
 def doubtful(location: str, error: psycopg.Error) -> StoreError:
     """Returns an error about a connection that ended while a change was being written."""
-    return StoreUnreachableError(
+    return OutcomeUnknownError(
         f"the connection to {location} ended ({_first_line(error)}) while a change was written, "
         "and it is unknown whether it was; look at the latest turns before you try again"
     )
