@@ -9,7 +9,8 @@ npm_config_registry  base URL of the npm registry (default: what npm is configur
 OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named
 OPENAI_BASE_URL      base URL of chat servers where none is given (default: OpenAI's)
 
-One is set rather than read: ORT_DISABLE_TELEMETRY, for ONNX Runtime.
+Some are set rather than read: ORT_DISABLE_TELEMETRY for ONNX Runtime, and RAY_USAGE_STATS_ENABLED
+for Ray, where it is used.
 """
 
 import os
@@ -58,6 +59,13 @@ def chat_endpoint() -> str:
 def disable_telemetry() -> None:
     """Keeps ONNX Runtime from reporting to its maker; only works before it is imported."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+def keep_ray_quiet() -> None:
+    """Keeps Ray from reporting to its maker; only works before it is imported."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # One warning about a default of its next version, for every task.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 
 def api_key(variable: str) -> str:

@@ -1,0 +1,197 @@
+"""A worker: claims shards from a board and performs them until all are done."""
+
+import os
+import secrets
+import socket
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from scaleqa.backends import SharedLimiter, Stop, StoppedError
+from scaleqa.errors import DataError, ScaleqaError
+from scaleqa.packages import Package
+from scaleqa.shards.board import MOST_LOST, Attempt, Board, Claim, Lease, Reason
+from scaleqa.shards.performing import check, perform
+from scaleqa.shards.plan import Plan, Shard
+from scaleqa.shards.recipe import Opened, Recipe, opened
+from scaleqa.shards.vectors import sharing
+from tsim.errors import TsimError
+
+# Signs of life within a lease.
+BEATS = 6
+POLL = 0.25
+
+
+@dataclass(slots=True, kw_only=True)
+class Worker:
+    """Works on a board.
+
+    Attributes:
+        board: The board.
+        stop: Ends it.
+        name: What it is called in claims; another one for each worker.
+        threads: Threads of the embedder; None for all cores.
+        parent: The process without which it ends, if any.
+        tell: Shows a line to the user.
+        done: Shards that it has done.
+        interrupted: Whether `interrupt` was called.
+    """
+
+    board: Board
+    stop: Stop
+    name: str = ""
+    threads: int | None = None
+    parent: int | None = None
+    tell: Callable[[str], None] = lambda _: None
+    done: int = 0
+    interrupted: bool = False
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _opened: dict[Recipe, Opened] = field(default_factory=dict)
+    _packages: dict[str, Package] = field(default_factory=dict)
+
+    def work(self) -> int:
+        """Waits for a plan, and works on it until every shard has ended or it is withdrawn.
+
+        Returns:
+            How many shards it has done.
+
+        Raises:
+            DataError: This process would make other rows than planned; nothing was claimed.
+            StoppedError: It was stopped.
+        """
+        self.name = self.name or f"worker-{secrets.token_hex(4)}"
+        with self._stack:
+            plan = self._first_plan()
+            for shard in plan.shards:
+                self._check(shard)
+            lease = Lease(plan.lease)
+            while self._current(plan):
+                free, waiting = self._next(plan, lease)
+                if free is None and not waiting:
+                    break
+                attempt = self.board.claim(free, self.name, socket.gethostname()) if free else None
+                if free and attempt:
+                    self._attempt(plan, free, attempt)
+                else:
+                    self.stop.sleep(POLL)
+            return self.done
+
+    def interrupt(self) -> None:
+        """Ends the work when what is being asked has its row."""
+        self.interrupted = True
+        self.stop.set()
+
+    def _first_plan(self) -> Plan:
+        told = False
+        while True:
+            plan = self.board.plan()
+            if plan:
+                return plan
+            if not told:
+                self.tell(f"waiting for a plan in {self.board.path}")
+                told = True
+            self.stop.sleep(POLL)
+
+    def _current(self, plan: Plan) -> bool:
+        self.stop.check()
+        found = self.board.plan()
+        return found is not None and found.id == plan.id
+
+    def _next(self, plan: Plan, lease: Lease) -> tuple[Shard | None, bool]:
+        """Returns a shard to claim, or whether to wait for others' shards."""
+        attempts, waiting = self.board.attempts(), False
+        for shard in plan.shards:
+            several = attempts.get(shard.id, [])
+            if over(several):
+                continue
+            last = several[-1] if several else None
+            if last is None or last.end is not None:
+                return shard, False
+            waiting = True
+            if lease.expired(last.path, self.board.claim_of(last).beat):
+                self.board.end(last, "lost")
+        return None, waiting
+
+    def _attempt(self, plan: Plan, shard: Shard, attempt: Attempt) -> None:
+        self.tell(shard.name)
+        try:
+            with self._heart(plan, attempt) as note:
+                files = self.board.files(attempt, shard)
+                perform(shard, self._open(shard.recipe), self._loaded(shard), files, note)
+        except StoppedError:
+            if self.board.end(attempt, "left"):
+                raise
+            if not self.interrupted:
+                self.stop.clear()  # given up by others, who thought that this process had died
+        except (ScaleqaError, TsimError) as error:
+            self.board.end(attempt, "failed", Reason(kind=error.kind, message=str(error)))
+        except Exception as error:  # noqa: BLE001 - kept as the reason, and tried again elsewhere
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            said = f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
+            self.board.end(attempt, "lost", Reason(kind="error", message=said))
+        except BaseException:
+            self.board.end(attempt, "left")
+            raise
+        else:
+            whole = self.board.complete(attempt, shard)
+            self.done += self.board.end(attempt, "done" if whole else "lost") and whole
+
+    @contextmanager
+    def _heart(self, plan: Plan, attempt: Attempt) -> Iterator[Callable[[int, int], None]]:
+        """Gives signs of life, and stops the work when it is no longer wanted."""
+        claim = Claim(worker=self.name, host=socket.gethostname())
+        beats, over_ = [claim], threading.Event()
+
+        def note(done: int, _: int) -> None:
+            self.stop.check()
+            beats[0] = beats[0].model_copy(update={"done": done})
+
+        def beat() -> None:
+            while not over_.wait(min(1.0, plan.lease / BEATS)):
+                beats[0] = beats[0].model_copy(update={"beat": beats[0].beat + 1})
+                if not self.board.beat(attempt, beats[0]) or self._unwanted(plan):
+                    self.stop.set()
+                    return
+
+        thread = threading.Thread(target=beat, daemon=True)
+        thread.start()
+        try:
+            yield note
+        finally:
+            over_.set()
+            thread.join()
+
+    def _unwanted(self, plan: Plan) -> bool:
+        if self.parent is not None and os.getppid() != self.parent:
+            return True
+        try:
+            found = self.board.plan()
+        except DataError:
+            return True
+        return found is None or found.id != plan.id
+
+    def _check(self, shard: Shard) -> None:
+        check(shard, self._open(shard.recipe), self._loaded(shard))
+
+    def _open(self, recipe: Recipe) -> Opened:
+        if recipe not in self._opened:
+            rate = self.board.path / "rate"
+            pace = SharedLimiter(rate, recipe.rpm, sleep=self.stop.sleep) if recipe.rpm else None
+            found = opened(recipe, self.stop, pace=pace, threads=self.threads)
+            own = self._stack.enter_context(found)
+            self._opened[recipe] = sharing(own, self.board.path / "vectors")
+        return self._opened[recipe]
+
+    def _loaded(self, shard: Shard) -> list[Package]:
+        for part in shard.parts:
+            if part.package not in self._packages:
+                self._packages[part.package] = self.board.package(part.package)
+        return [self._packages[part.package] for part in shard.parts]
+
+
+def over(attempts: list[Attempt]) -> bool:
+    """Returns whether a shard is done, has failed or was given up."""
+    ends = [one.end for one in attempts]
+    return "done" in ends or "failed" in ends or ends.count("lost") >= MOST_LOST
