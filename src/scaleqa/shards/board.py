@@ -109,6 +109,17 @@ class Lease:
         return now - since >= self.seconds
 
 
+def over(attempts: Sequence[Attempt]) -> bool:
+    """Returns whether a shard is done, has failed or was given up."""
+    ends = [one.end for one in attempts]
+    return "done" in ends or "failed" in ends or ends.count("lost") >= MOST_LOST
+
+
+def free(attempts: Sequence[Attempt]) -> bool:
+    """Returns whether a shard may be claimed."""
+    return not over(attempts) and not (attempts and attempts[-1].end is None)
+
+
 class Board:
     """A directory of plan, claims and rows, shared by processes on any machines."""
 
@@ -177,6 +188,8 @@ class Board:
             The new attempt; None if somebody else was quicker.
         """
         before = self.attempts().get(shard.id, [])
+        if not free(before):
+            return None
         number = 1 + max((one.number for one in before), default=0)
         path = self._attempts / f"{shard.id}.{number}"
         own = Attempt(path=path, id=shard.id, number=number, end=None)

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from scaleqa.errors import WorkError
 from scaleqa.evaluate.runs import Bar
-from scaleqa.shards.board import MOST_LOST, Attempt, Board
+from scaleqa.shards.board import MOST_LOST, Attempt, Board, over
 from scaleqa.shards.coordinating import Site, run_sharded
 from scaleqa.shards.executor import Found, Order
 from scaleqa.shards.plan import Plan
-from scaleqa.shards.worker import over
 from tsim import private
 from tsim.embed import machine_threads
 

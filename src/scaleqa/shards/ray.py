@@ -16,14 +16,13 @@ from scaleqa.evaluate.rowfile import RowFile
 from scaleqa.evaluate.rows import Row
 from scaleqa.evaluate.runs import Bar
 from scaleqa.packages import Package
-from scaleqa.shards.board import Attempt, Board, End, Reason
+from scaleqa.shards.board import Attempt, Board, End, Reason, over
 from scaleqa.shards.coordinating import Site, run_sharded
 from scaleqa.shards.executor import Found, Order
 from scaleqa.shards.performing import perform
 from scaleqa.shards.plan import Plan, Shard
 from scaleqa.shards.processes import JOINING, LEASE, POLL, require_none_failed
 from scaleqa.shards.recipe import Opened, Recipe, opened
-from scaleqa.shards.worker import over
 from tsim import environment, unfinished
 from tsim.embed import machine_threads
 from tsim.errors import TsimError

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from scaleqa.backends import SharedLimiter, Stop, StoppedError
 from scaleqa.errors import DataError, ScaleqaError
 from scaleqa.packages import Package
-from scaleqa.shards.board import MOST_LOST, Attempt, Board, Claim, Lease, Reason
+from scaleqa.shards.board import Attempt, Board, Claim, Lease, Reason, free
 from scaleqa.shards.performing import check, perform
 from scaleqa.shards.plan import Plan, Shard
 from scaleqa.shards.recipe import Opened, Recipe, opened
@@ -64,17 +64,14 @@ class Worker:
         self.name = self.name or f"worker-{secrets.token_hex(4)}"
         with self._stack:
             plan = self._first_plan()
-            for shard in plan.shards:
-                self._check(shard)
+            for one in plan.shards:
+                self._check(one)
             lease = Lease(plan.lease)
             while self._current(plan):
-                free, waiting = self._next(plan, lease)
-                if free is None and not waiting:
+                shard, waiting = self._next(plan, lease)
+                if shard is None and not waiting:
                     break
-                attempt = self.board.claim(free, self.name, socket.gethostname()) if free else None
-                if free and attempt:
-                    self._attempt(plan, free, attempt)
-                else:
+                if shard is None or not self._tried(plan, shard):
                     self.stop.sleep(POLL)
             return self.done
 
@@ -104,18 +101,25 @@ class Worker:
         attempts, waiting = self.board.attempts(), False
         for shard in plan.shards:
             several = attempts.get(shard.id, [])
-            if over(several):
-                continue
-            last = several[-1] if several else None
-            if last is None or last.end is not None:
+            if free(several):
                 return shard, False
+            last = several[-1]
+            if last.end is not None:
+                continue
             waiting = True
             if lease.expired(last.path, self.board.claim_of(last).beat):
                 self.board.end(last, "lost")
         return None, waiting
 
+    def _tried(self, plan: Plan, shard: Shard) -> bool:
+        """Works on a shard; returns False if somebody else was quicker."""
+        attempt = self.board.claim(shard, self.name, socket.gethostname())
+        if attempt:
+            self.tell(shard.name)
+            self._attempt(plan, shard, attempt)
+        return attempt is not None
+
     def _attempt(self, plan: Plan, shard: Shard, attempt: Attempt) -> None:
-        self.tell(shard.name)
         try:
             with self._heart(plan, attempt) as note:
                 files = self.board.files(attempt, shard)
@@ -189,9 +193,3 @@ class Worker:
             if part.package not in self._packages:
                 self._packages[part.package] = self.board.package(part.package)
         return [self._packages[part.package] for part in shard.parts]
-
-
-def over(attempts: list[Attempt]) -> bool:
-    """Returns whether a shard is done, has failed or was given up."""
-    ends = [one.end for one in attempts]
-    return "done" in ends or "failed" in ends or ends.count("lost") >= MOST_LOST
