@@ -1,15 +1,18 @@
 """Performing a shard: whoever works, this is how."""
 
+import traceback
 from collections.abc import Callable, Sequence
 
-from scaleqa.errors import DataError
+from scaleqa.errors import DataError, ScaleqaError
 from scaleqa.evaluate.grading import Grading
 from scaleqa.evaluate.loop import Questions, ask, run_of
 from scaleqa.evaluate.rowfile import RowFile
 from scaleqa.packages import Package
+from scaleqa.shards.board import End, Reason
 from scaleqa.shards.plan import Part, Shard
 from scaleqa.shards.recipe import Opened
 from scaleqa.systems import Tools, check_systems
+from tsim.errors import TsimError
 
 
 def check(shard: Shard, opened: Opened, packages: Sequence[Package]) -> list[Grading | None]:
@@ -69,6 +72,19 @@ def perform(
         for part, package, grading, rows in zip(shard.parts, packages, gradings, files, strict=True)
     ]
     ask(several, opened.settings(shard.parts[0].run.system), opened.embedder, progress)
+
+
+def failure(error: Exception) -> tuple[End, Reason]:
+    """Says how an attempt ends that has raised something.
+
+    Errors of ours would be raised again wherever it is tried; anything else may be a matter of the
+    machine, its memory or its disk.
+    """
+    if isinstance(error, ScaleqaError | TsimError):
+        return "failed", Reason(kind=error.kind, message=str(error))
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    said = f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
+    return "lost", Reason(kind="error", message=said)
 
 
 def _same(part: Part, package: Package, opened: Opened, grading: Grading | None) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from scaleqa.backends import Limiter, Stop, StoppedError
-from scaleqa.errors import DataError, ScaleqaError
+from scaleqa.errors import DataError
 from scaleqa.evaluate.rowfile import RowFile
 from scaleqa.evaluate.rows import Row
 from scaleqa.evaluate.runs import Bar
@@ -19,18 +19,19 @@ from scaleqa.packages import Package
 from scaleqa.shards.board import Attempt, Board, End, Reason, over
 from scaleqa.shards.coordinating import Site, run_sharded
 from scaleqa.shards.executor import Found, Order
-from scaleqa.shards.performing import perform
+from scaleqa.shards.performing import failure, perform
 from scaleqa.shards.plan import Plan, Shard
 from scaleqa.shards.processes import JOINING, LEASE, POLL, require_none_failed
 from scaleqa.shards.recipe import Opened, Recipe, opened
 from tsim import environment, unfinished
 from tsim.embed import machine_threads
-from tsim.errors import TsimError
 
 LOCAL = "local"
 # How a task ended, with the rows of each part.
 Outcome: TypeAlias = tuple[End, list[list[Row]], Reason | None]
-_open: dict[Recipe, tuple[Opened, Stop]] = {}  # in the processes of the cluster, which are reused
+# In the processes of the cluster, which are used again: what is open, as long as they live.
+_opened: dict[Recipe, Opened] = {}
+_open = ExitStack()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,13 +167,12 @@ class _Pace:
     """Requests of all tasks at the pace of the desk."""
 
     desk: Any
-    stop: Stop
 
     def wait(self) -> None:
         """Blocks until the next request may start."""
         import ray
 
-        self.stop.sleep(ray.get(self.desk.take.remote()))
+        time.sleep(ray.get(self.desk.take.remote()))
 
 
 def work_on(shard: Shard, known: list[list[Row]], desk: Any, *packages: Package) -> Outcome:
@@ -203,19 +203,18 @@ def work_on(shard: Shard, known: list[list[Row]], desk: Any, *packages: Package)
         perform(shard, _tools(shard.recipe, desk), packages, files, note)
     except StoppedError:
         end = "left"
-    except (ScaleqaError, TsimError) as error:
-        end, reason = "failed", Reason(kind=error.kind, message=str(error))
+    except Exception as error:  # noqa: BLE001 - kept as the reason
+        end, reason = failure(error)
     return end, [file.rows for file in files], reason
 
 
 def _tools(recipe: Recipe, desk: Any) -> Opened:
     """Opens a recipe once in each process."""
-    if recipe not in _open:
-        stop = Stop()
-        pace = _Pace(desk, stop) if recipe.rpm else None
-        found = ExitStack().enter_context(opened(recipe, stop, pace=pace, threads=1))
-        _open[recipe] = (found, stop)
-    return _open[recipe][0]
+    if recipe not in _opened:
+        pace = _Pace(desk) if recipe.rpm else None
+        found = opened(recipe, Stop(), pace=pace, threads=1)
+        _opened[recipe] = _open.enter_context(found)
+    return _opened[recipe]
 
 
 def _imported() -> Any:

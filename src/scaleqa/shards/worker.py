@@ -4,20 +4,18 @@ import os
 import secrets
 import socket
 import threading
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from scaleqa.backends import SharedLimiter, Stop, StoppedError
-from scaleqa.errors import DataError, ScaleqaError
+from scaleqa.errors import DataError
 from scaleqa.packages import Package
-from scaleqa.shards.board import Attempt, Board, Claim, Lease, Reason, free
-from scaleqa.shards.performing import check, perform
+from scaleqa.shards.board import Attempt, Board, Claim, Lease, free
+from scaleqa.shards.performing import check, failure, perform
 from scaleqa.shards.plan import Plan, Shard
 from scaleqa.shards.recipe import Opened, Recipe, opened
 from scaleqa.shards.vectors import sharing
-from tsim.errors import TsimError
 
 # Signs of life within a lease.
 BEATS = 6
@@ -129,12 +127,8 @@ class Worker:
                 raise
             if not self.interrupted:
                 self.stop.clear()  # given up by others, who thought that this process had died
-        except (ScaleqaError, TsimError) as error:
-            self.board.end(attempt, "failed", Reason(kind=error.kind, message=str(error)))
-        except Exception as error:  # noqa: BLE001 - kept as the reason, and tried again elsewhere
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            said = f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
-            self.board.end(attempt, "lost", Reason(kind="error", message=said))
+        except Exception as error:  # noqa: BLE001 - kept as the reason
+            self.board.end(attempt, *failure(error))
         except BaseException:
             self.board.end(attempt, "left")
             raise
