@@ -19,7 +19,7 @@ from scaleqa.evaluate.rowfile import all_rows, row_files
 from scaleqa.packages import build, write_packages
 from scaleqa.shards import Asked, InProcess, Order, Processes, Recipe
 from scaleqa.shards.board import Board
-from tests.support.processes import descendants, kill, wait_for, words
+from tests.support.processes import descendants, kill, peers, wait_for, words
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.servers import JsonServer, completion, serving
 from tsim.cli.shell import progress_bar
@@ -44,7 +44,7 @@ class Fatal:
             shot.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
 
-def make(tools, **options):
+def make(options, tools):
     return Fatal(SYSTEM.open({}, tools))
 """
 
@@ -118,6 +118,22 @@ def loop(written, tiny):
         )  # fmt: skip
 
     return said
+
+
+@pytest.fixture
+def alone(packages, tiny, tmp_path):
+    """The same loop in this process, which nobody kills; returns its lines."""
+
+    def run(server):
+        recipe = Recipe(
+            model=str(tiny), backend=f"openai:m@{server.url}", prompt="answer.v1", cached=False
+        )
+        threads = tuple((Asked(package=one, out=tmp_path / "alone"),) for one in packages)
+        order = Order(recipe=recipe, systems=tuple(SYSTEMS.split(",")), threads=threads)
+        InProcess().run([order], bar_to([]))
+        return lines(tmp_path / "alone")
+
+    return run
 
 
 def lines(out: Path) -> dict[str, list[str]]:
@@ -199,7 +215,7 @@ def test_one_thread_is_asked_by_ranges_of_questions(packages, tiny, tmp_path):
 
 @pytest.mark.slow
 def test_a_worker_process_that_is_killed_costs_nothing_but_its_call(
-    start, loop, packages, tmp_path
+    start, loop, alone, packages, tmp_path
 ):
     gate = Gate(free=4)
     with serving(JsonServer(gate)) as server:
@@ -209,14 +225,13 @@ def test_a_worker_process_that_is_killed_costs_nothing_but_its_call(
         gate.open.set()
         finished(run)
         assert len(server.seen) <= total(packages) + 1
-        finished(start(*loop(server, "alone")))
-    assert lines(tmp_path / "out") == lines(tmp_path / "alone")
-    assert [path.name for path in (tmp_path / "out").iterdir()] != []
+        expected = alone(server)
+    assert lines(tmp_path / "out") == expected
     assert not (tmp_path / "out" / ".work").exists()
 
 
 @pytest.mark.slow
-def test_workers_share_a_directory_and_one_is_killed(start, loop, packages, tmp_path):
+def test_workers_share_a_directory_and_one_is_killed(start, loop, alone, packages, tmp_path):
     gate = Gate(free=4)
     with serving(JsonServer(gate)) as server:
         run = start(*loop(server, "out", "--share", "work", "--jobs", "0", "--lease", "1.5"))
@@ -231,14 +246,14 @@ def test_workers_share_a_directory_and_one_is_killed(start, loop, packages, tmp_
         said = finished(workers[1])
         assert "did" in said
         assert len(server.seen) <= total(packages) + 1
-        finished(start(*loop(server, "alone")))
-    assert lines(tmp_path / "out") == lines(tmp_path / "alone")
+        expected = alone(server)
+    assert lines(tmp_path / "out") == expected
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["vectors"]
     assert [*(tmp_path / "work" / "vectors").rglob("*")]
 
 
 @pytest.mark.slow
-def test_a_worker_that_comes_back_does_no_harm(start, loop, packages, tmp_path):
+def test_a_worker_that_comes_back_does_no_harm(start, loop, alone, packages, tmp_path):
     """It was stopped for longer than its lease, and others have done its work."""
     gate = Gate(free=4)
     with serving(JsonServer(gate)) as server:
@@ -259,30 +274,34 @@ def test_a_worker_that_comes_back_does_no_harm(start, loop, packages, tmp_path):
         finished(run)
         finished(awake)
         finished(sleeper)
-        finished(start(*loop(server, "alone")))
-    assert lines(tmp_path / "out") == lines(tmp_path / "alone")
+        expected = alone(server)
+    assert lines(tmp_path / "out") == expected
 
 
 @pytest.mark.slow
 @needs_ray
-def test_a_process_of_a_ray_cluster_is_killed(start, loop, packages, tmp_path):
+def test_a_process_of_a_ray_cluster_is_killed(start, loop, alone, packages, tmp_path):
     gate = Gate(free=4)
     with serving(JsonServer(gate)) as server:
         run = start(*loop(server, "out", "--ray", "local", "--jobs", "2"))
         assert gate.waiting.wait(120)
         tasks = [pid for pid in descendants(run.pid) if words(pid).startswith("ray::work_on")]
-        assert len(tasks) == 2
-        reports = [words(pid) for pid in descendants(run.pid)]
+        assert tasks
+        heard = peers([run.pid, *descendants(run.pid)])
+        told = (Path("/proc") / str(tasks[0]) / "environ").read_bytes()
         kill(tasks[0])
         gate.open.set()
         finished(run)
-        finished(start(*loop(server, "alone")))
-    assert lines(tmp_path / "out") == lines(tmp_path / "alone")
-    assert not [one for one in reports if "dashboard/dashboard.py" in one]
+        expected = alone(server)
+    assert lines(tmp_path / "out") == expected
+    assert heard == {"127.0.0.1"}  # nobody else can give orders, and nothing is reported
+    assert b"RAY_USAGE_STATS_ENABLED=0" in told
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_ends_its_workers_and_goes_on_later(start, loop, packages, tmp_path):
+def test_an_interrupted_run_ends_its_workers_and_goes_on_later(
+    start, loop, alone, packages, tmp_path
+):
     gate = Gate(free=5)
     with serving(JsonServer(gate)) as server:
         run = start(*loop(server, "out", "--jobs", "2"))
@@ -302,12 +321,14 @@ def test_an_interrupted_run_ends_its_workers_and_goes_on_later(start, loop, pack
         assert kept == asked  # everything that was paid for is kept
         finished(start(*loop(server, "out", "--jobs", "2")))
         assert len(server.seen) == total(packages)  # nothing is asked twice
-        finished(start(*loop(server, "alone")))
-    assert lines(tmp_path / "out") == lines(tmp_path / "alone")
+        expected = alone(server)
+    assert lines(tmp_path / "out") == expected
 
 
 @pytest.mark.slow
-def test_a_coordinator_that_is_killed_takes_its_workers_along(start, loop, packages, tmp_path):
+def test_a_coordinator_that_is_killed_takes_its_workers_along(
+    start, loop, alone, packages, tmp_path
+):
     gate = Gate(free=5)
     with serving(JsonServer(gate)) as server:
         run = start(*loop(server, "out", "--jobs", "2"))
@@ -315,14 +336,15 @@ def test_a_coordinator_that_is_killed_takes_its_workers_along(start, loop, packa
         workers = workers_of(run)
         run.kill()
         run.communicate()
+        logs = [*(tmp_path / "out" / ".work" / "workers").iterdir()]
+        wait_for(lambda: all("has ended" in log.read_text() for log in logs))
         gate.open.set()
         wait_for(lambda: not any(words(pid) for pid in workers))
-        asked = len(server.seen)
-        assert asked < total(packages)
+        assert len(server.seen) < total(packages)
         finished(start(*loop(server, "out")))  # in one process, from where they were
         assert len(server.seen) == total(packages)
-        finished(start(*loop(server, "alone")))
-    assert lines(tmp_path / "out") == lines(tmp_path / "alone")
+        expected = alone(server)
+    assert lines(tmp_path / "out") == expected
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from scaleqa.backends import SharedLimiter, Stop, StoppedError
 from scaleqa.errors import DataError
 from scaleqa.evaluate import RunSettings, run_package
+from scaleqa.evaluate.grading import Grading
 from scaleqa.evaluate.loop import run_of
 from scaleqa.evaluate.rowfile import write_rows
 from scaleqa.packages import build
@@ -18,11 +19,12 @@ from scaleqa.shards import Worker
 from scaleqa.shards.board import MOST_LOST, Board, Claim, Lease, Piece, over
 from scaleqa.shards.gathering import assembled, gaps
 from scaleqa.shards.plan import Part, Plan, Shard, cut
-from scaleqa.shards.recipe import Recipe
+from scaleqa.shards.recipe import Recipe, opened
 from scaleqa.shards.vectors import SharedVectors
 from scaleqa.testing import WordEmbedder
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import row, without_times
+from tests.support.servers import JsonServer, completion, serving
 from tsim.embed import open_embedder
 
 SYSTEM = "standard_rag"
@@ -297,6 +299,24 @@ def test_a_pace_survives_wrong_clocks_and_torn_files(tmp_path):
     path.write_text("x")
     SharedLimiter(path, 60, clock=lambda: 2.0, sleep=slept.append).wait()
     assert slept == [6.0, 8.0]
+
+
+def test_a_worker_asks_servers_at_the_pace_of_its_board(publish, shard, package, tiny):
+    answer = completion("ANSWER: A\nRATIONALE: so")
+    with serving(JsonServer(lambda _: answer)) as server:
+        recipe = Recipe(
+            model=str(tiny), backend=f"openai:m@{server.url}", prompt="answer.v1", cached=False,
+            rpm=60_000,
+        )  # fmt: skip
+        with opened(recipe, Stop()) as tools:
+            settings = tools.settings("zero_shot")
+            grading = Grading(settings.reading, package, tools.embedder)
+            run = run_of(package, settings, tools.embedder, grading)
+        part = shard.parts[0].model_copy(update={"run": run})
+        board = publish(Shard(recipe=recipe, parts=(part,)))
+        assert Worker(board=board, stop=Stop()).work() == 1
+        assert len(server.seen) == len(package.questions)
+    assert float((board.path / "rate").read_text()) > 1e9
 
 
 class Counting(WordEmbedder):

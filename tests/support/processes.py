@@ -1,9 +1,11 @@
 """Processes that others have started, by what the kernel says."""
 
+import ipaddress
 import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -27,6 +29,30 @@ def words(pid: int) -> str:
         return (Path("/proc") / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode()
     except OSError:
         return ""
+
+
+def peers(pids: list[int]) -> set[str]:
+    """The addresses that processes listen at or are connected with, over IP."""
+    inodes = set()
+    for pid in pids:
+        with suppress(OSError):  # it has ended meanwhile
+            for link in (Path("/proc") / str(pid) / "fd").iterdir():
+                inodes.add(str(link.readlink()).removeprefix("socket:[").removesuffix("]"))
+    found = set()
+    for kind in ("tcp", "tcp6", "udp", "udp6"):
+        for line in (Path("/proc/net") / kind).read_text().splitlines()[1:]:
+            _, local, remote, *_, inode = line.split()[:10]
+            if inode in inodes:
+                found |= {_address(end) for end in (local, remote) if not end.endswith(":0000")}
+    return found
+
+
+def _address(text: str) -> str:
+    """An address as the kernel lists it: words of four bytes in the order of the machine."""
+    digits = bytes.fromhex(text.partition(":")[0])
+    words_ = [digits[start : start + 4][::-1] for start in range(0, len(digits), 4)]
+    found = ipaddress.ip_address(b"".join(words_))
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def wait_for(true: Callable[[], object], seconds: float = 90) -> None:

@@ -73,8 +73,7 @@ def run_sharded(orders: Sequence[Order], site: Site, attend: Attend, bar: Bar) -
     other, and all others stay on the board, where the next call finds them.
     """
     with ExitStack() as stack:
-        outs = {one.out for order in orders for thread in order.threads for one in thread}
-        for out in sorted(out for out in outs if out):
+        for out in _outs(orders):
             stack.enter_context(locked(out))
         stack.enter_context(locked(site.path))
         threads = [[*_threads(order, stack)] for order in orders]
@@ -97,6 +96,23 @@ def run_sharded(orders: Sequence[Order], site: Site, attend: Attend, bar: Bar) -
         _require_all(board, every, plan)
         board.clear()
         return [_found(several) for several in threads]
+
+
+def take_over(orders: Sequence[Order], place: Path) -> None:
+    """Takes the rows of shards that were left in the directory of a board, and removes it."""
+    with ExitStack() as stack:
+        for out in _outs(orders):
+            stack.enter_context(locked(out))
+        threads = [thread for order in orders for thread in _threads(order, stack)]
+        board = Board(place)
+        board.forgive(alone=True)
+        _settle(board, threads)
+        board.clear()
+
+
+def _outs(orders: Sequence[Order]) -> list[Path]:
+    outs = {one.out for order in orders for thread in order.threads for one in thread}
+    return sorted(out for out in outs if out)
 
 
 def _threads(order: Order, stack: ExitStack) -> Iterator[_Thread]:
@@ -161,7 +177,7 @@ def _settle(board: Board, threads: Sequence[_Thread]) -> None:
     for thread in threads:
         for target in thread.targets:
             rows = assembled(target.rows.rows, found.get(target.key, []))
-            if target.rows.path:
+            if target.rows.path and rows:
                 target.rows.begin()
                 target.rows.close()
                 if rows != target.rows.rows:

@@ -1,16 +1,14 @@
-"""Executors: who does the work of a run. Today's process is one, others are beside it."""
+"""Executors: who does the work of a run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from scaleqa.backends import Limiter, Stop
-from scaleqa.errors import DataError
-from scaleqa.evaluate import Row, run_systems
+from scaleqa.evaluate import Row
 from scaleqa.evaluate.runs import Bar
 from scaleqa.packages import Package
-from scaleqa.shards.recipe import Recipe, opened
+from scaleqa.shards.recipe import Recipe
 
 Found: TypeAlias = dict[str, list[Row]]
 
@@ -61,41 +59,3 @@ class Executor(Protocol):
             WorkError: A worker failed.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InProcess:
-    """Runs systems one after the other in this process.
-
-    Attributes:
-        workers: Packages that are run at once, in threads.
-        stop: Ends the runs.
-    """
-
-    workers: int = 1
-    stop: Stop = field(default_factory=Stop)
-
-    def run(self, orders: Sequence[Order], bar: Bar) -> list[Found]:
-        """Runs orders whose threads have one package each."""
-        return [self._run(order, bar) for order in orders]
-
-    def _run(self, order: Order, bar: Bar) -> Found:
-        recipe, outs = order.recipe, {one.out for thread in order.threads for one in thread}
-        if len(outs) != 1 or any(len(thread) != 1 for thread in order.threads):
-            raise DataError(
-                "packages that share a thread or have different directories need shards"
-            )
-        packages = [one.package for (one,) in order.threads]
-        pace = Limiter(recipe.rpm, sleep=self.stop.sleep) if recipe.rpm else None
-        with opened(recipe, self.stop, pace=pace) as tools:
-            several = [tools.settings(system) for system in order.systems]
-            (out,) = outs
-            return run_systems(
-                packages,
-                several,
-                tools.embedder,
-                out,
-                workers=self.workers,
-                bar=bar,
-                stop=self.stop,
-            )

@@ -27,6 +27,7 @@ from tsim import environment, unfinished
 from tsim.embed import machine_threads
 
 LOCAL = "local"
+LOOPBACK = "127.0.0.1"
 # How a task ended, with the rows of each part.
 Outcome: TypeAlias = tuple[End, list[list[Row]], Reason | None]
 # In the processes of the cluster, which are used again: what is open, as long as they live.
@@ -52,7 +53,7 @@ class OnRay:
 
     def run(self, orders: Sequence[Order], bar: Bar) -> list[Found]:
         """Runs orders on the cluster."""
-        _imported()  # before anything is written
+        _imported(self.address)  # before anything is written
         lanes = self.jobs or (machine_threads() if self.address == LOCAL else JOINING)
         return run_sharded(
             orders, Site(path=self.work, lanes=lanes, lease=LEASE), self._attend, bar
@@ -217,8 +218,10 @@ def _tools(recipe: Recipe, desk: Any) -> Opened:
     return _opened[recipe]
 
 
-def _imported() -> Any:
+def _imported(address: str) -> Any:
     environment.keep_ray_quiet()
+    if address == LOCAL:
+        environment.keep_ray_here()
     try:
         import ray
     except ImportError:
@@ -231,7 +234,7 @@ def _imported() -> Any:
 @contextmanager
 def _connected(address: str, jobs: int | None) -> Iterator[Any]:
     """Joins a cluster, or starts one on this machine that nobody else can reach."""
-    ray = _imported()
+    ray = _imported(address)
     with ExitStack() as stack:
         settings: dict[str, Any] = {"address": address}
         if address == LOCAL:
@@ -240,7 +243,6 @@ def _connected(address: str, jobs: int | None) -> Iterator[Any]:
             settings |= {
                 "num_cpus": jobs,
                 "include_dashboard": False,
-                "_node_ip_address": "127.0.0.1",
                 "_temp_dir": str(stack.enter_context(place)),
             }
         try:
@@ -251,4 +253,9 @@ def _connected(address: str, jobs: int | None) -> Iterator[Any]:
                 "or `local` to start one here"
             ) from error
         stack.callback(ray.shutdown)
+        if address == LOCAL and ray.util.get_node_ip_address() != LOOPBACK:
+            raise DataError(
+                "Ray was imported before, and would take orders from other machines; start it by "
+                "scaleqa alone, or give the address of a cluster"
+            )
         yield ray

@@ -91,8 +91,7 @@ class Worker:
 
     def _current(self, plan: Plan) -> bool:
         self.stop.check()
-        found = self.board.plan()
-        return found is not None and found.id == plan.id
+        return not self._unwanted(plan)
 
     def _next(self, plan: Plan, lease: Lease) -> tuple[Shard | None, bool]:
         """Returns a shard to claim, or whether to wait for others' shards."""
@@ -162,13 +161,19 @@ class Worker:
             thread.join()
 
     def _unwanted(self, plan: Plan) -> bool:
-        if self.parent is not None and os.getppid() != self.parent:
+        if self._orphaned():
             return True
         try:
             found = self.board.plan()
         except DataError:
             return True
         return found is None or found.id != plan.id
+
+    def _orphaned(self) -> bool:
+        orphaned = self.parent is not None and os.getppid() != self.parent
+        if orphaned:
+            self.tell("ending, because the process that started this one has ended")
+        return orphaned
 
     def _check(self, shard: Shard) -> None:
         check(shard, self._open(shard.recipe), self._loaded(shard))
