@@ -22,6 +22,7 @@ from scaleqa.shards.plan import Part, Plan, Shard, cut
 from scaleqa.shards.recipe import Recipe, opened
 from scaleqa.shards.vectors import SharedVectors
 from scaleqa.testing import WordEmbedder
+from tests.support.processes import wait_for
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import row, without_times
 from tests.support.servers import JsonServer, completion, serving
@@ -222,8 +223,9 @@ def test_a_worker_ends_when_its_plan_is_withdrawn(publish, shard):
     others = Worker(board=board, stop=Stop())
     thread = threading.Thread(target=others.work)
     thread.start()
+    wait_for(lambda: others._packages)  # it has read the plan
     board.withdraw()
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()
     assert others.done == 0
 
