@@ -9,12 +9,15 @@ npm_config_registry  base URL of the npm registry (default: what npm is configur
 OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named
 OPENAI_BASE_URL      base URL of chat servers where none is given (default: OpenAI's)
 
-Some are set rather than read: ORT_DISABLE_TELEMETRY for ONNX Runtime, and what keeps Ray quiet and
-to itself where it is used.
+Some are set rather than read: ORT_DISABLE_TELEMETRY for ONNX Runtime, what keeps Ray quiet and to
+itself where it is used, and for the processes of a server PROMETHEUS_MULTIPROC_DIR and
+OPENBLAS_NUM_THREADS.
 """
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tsim.errors import InputError
@@ -78,6 +81,27 @@ def keep_ray_here() -> None:
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     os.environ["RAY_AUTH_MODE"] = "token"
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
+@contextmanager
+def for_workers(figures: Path, threads: int) -> Iterator[None]:
+    """Sets what processes that are started in the block read when they import libraries.
+
+    Args:
+        figures: A directory in which they count together, for Prometheus.
+        threads: How many threads NumPy may use in each, unless the user has said so.
+    """
+    mine = {"PROMETHEUS_MULTIPROC_DIR": str(figures)}
+    mine |= {name: str(threads) for name in ("OPENBLAS_NUM_THREADS",) if name not in os.environ}
+    before = {name: os.environ.get(name) for name in mine}
+    os.environ.update(mine)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 def api_key(variable: str) -> str:
