@@ -287,6 +287,13 @@ def test_requests_of_all_processes_have_one_pace(tmp_path):
     assert slept == [1.0, 2.0]
 
 
+def test_vectors_do_not_depend_on_the_number_of_threads(minilm):
+    """Workers on one machine share its cores, so that each has fewer than a process alone."""
+    texts = [f"turn {n} about project {n * 7 % 13} {'word ' * (n % 40)}" for n in range(60)]
+    found = [open_embedder(threads=count).embed(texts) for count in (1, 2)]
+    assert np.array_equal(*found)
+
+
 def test_a_pace_survives_wrong_clocks_and_torn_files(tmp_path):
     slept = []
     path = tmp_path / "rate"

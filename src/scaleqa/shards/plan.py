@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from pydantic import Field
+
 from scaleqa import __version__
 from scaleqa.evaluate.rows import Run, Stored
 from scaleqa.shards.recipe import Recipe
@@ -16,11 +18,11 @@ TURNS_PER_QUESTION = 20
 class Part(Stored):
     """Questions of a package that follow each other."""
 
-    package: str
+    package: str = Field(pattern=r"^\w+$")
     """Where the package is, below the packages of the plan."""
     run: Run
     """What the rows are made with; a worker that would make others is refused."""
-    first: int
+    first: int = Field(ge=0)
     """Place of the first question."""
     last: int
     """The place after the last question."""
@@ -30,7 +32,7 @@ class Shard(Stored):
     """What one worker does at a time: it feeds a system a thread, and asks questions about it."""
 
     recipe: Recipe
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...] = Field(min_length=1)
     """About the same thread."""
 
     @property
@@ -62,7 +64,7 @@ class Plan(Stored):
     """Another one for each plan."""
     scaleqa: str = __version__
     """The version that made it."""
-    lease: float
+    lease: float = Field(gt=0)
     """Seconds without a sign of life after which a worker counts as dead."""
     shards: tuple[Shard, ...]
 
