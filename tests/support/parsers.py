@@ -323,7 +323,8 @@ def _plan() -> str:
 def _planned(path: Path) -> None:
     plan = Board(path.parent).plan()
     for shard in plan.shards if plan else ():
-        assert (shard.id, shard.name, shard.size)
+        assert shard.id and shard.name
+        assert shard.size is not None
         cut([shard], 3)
 
 
