@@ -67,6 +67,8 @@ class OnRay:
                 while tasks.go_on():
                     note(tasks.progress())
                     require_none_failed(board, plan, board.attempts())
+                note(tasks.progress())
+                require_none_failed(board, plan, board.attempts())
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt):
                     self.tell("interrupted; waiting for the calls in flight (Ctrl-C again: do not)")
