@@ -6,28 +6,29 @@ import typer
 
 from tsim.arguments import positive
 from tsim.cli.extras import require_server
+from tsim.cli.listening import (
+    AllowHost,
+    CountedBy,
+    Host,
+    Port,
+    WithKeys,
+    address,
+    keys_needed,
+)
 from tsim.cli.options import PLACE, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
-from tsim.errors import InputError
-from tsim.server.settings import Settings, is_loopback
+from tsim.server.settings import Settings
 
 
 def serve(
     at: Place = PLACE,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8765,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A name by which clients address the server; may be repeated."),
-    ] = None,
-    keys: Annotated[
-        bool, typer.Option("--keys", help="Refuse to start without keys, also on loopback.")
-    ] = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    allow_host: AllowHost = None,
+    keys: WithKeys = False,
     model: Model = None,
     preset: PresetName = None,
-    tokens: Annotated[
-        str, typer.Option(help="What counts the tokens of budgets, as for tsim context.")
-    ] = "estimate",
+    tokens: CountedBy = "estimate",
     workers: Annotated[
         int, typer.Option(help="Processes that answer: one for each core that they may use.")
     ] = 1,
@@ -45,23 +46,11 @@ def serve(
     Example: tsim serve --workers 4
     """
     require_server()
-    from tsim.server.access.gate import Access
     from tsim.server.app import open_app
     from tsim.server.processes.starting import run
 
     positive(workers=workers)
-    there = Settings(place=at)
-    with_keys = keys
-    if there.access.is_file():
-        with Access(there.access) as access:
-            with_keys = with_keys or bool(access.keys())
-            valid = access.usable()
-    else:
-        valid = False
-    if (with_keys or not is_loopback(host)) and not valid:
-        raise InputError(
-            f"there is no valid key in {there.access}; make one with: tsim keys create --at {at}"
-        )
+    with_keys = keys_needed(at, host, wanted=keys)
     settings = Settings(
         place=at,
         host=host,
@@ -73,10 +62,9 @@ def serve(
         keys=with_keys,
     )
     new = " (new)" if not at.exists() else ""
-    name = f"[{host}]" if ":" in host else host
 
     def started(port: int) -> None:
-        url = f"http://{name}:{port}"
+        url = address(host, port)
         if as_json:
             print_json({"url": url, "place": str(at), "keys": with_keys, "workers": workers})
             return
