@@ -25,7 +25,7 @@ from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
 from tsim.presets import DEFAULT, PRESETS, AnyPreset, Preset, find_preset, suited
 from tsim.residency import RESIDENT_TURNS, Residency
-from tsim.store import Accepted, SqliteStore, Store
+from tsim.store import Accepted, Store, open_store
 from tsim.store.agreement import differing
 from tsim.thread import Thread
 from tsim.types import Hit
@@ -34,7 +34,7 @@ from tsim.verify import Verification, verify
 
 
 class Memory:
-    """Conversation threads in one file, or in another store.
+    """Conversation threads in one file, in a database, or in another store.
 
     >>> with Memory.open("memory.db") as memory:  # doctest: +SKIP
     ...     thread = memory.thread("alice")
@@ -107,7 +107,8 @@ class Memory:
         """Opens a memory file, creating it if needed, or the memory in another store.
 
         Args:
-            path: The file. Omit it if `store` is given.
+            path: The file, or the address of a memory in PostgreSQL, as text:
+                `postgresql://user@host/database#namespace`. Omit it if `store` is given.
             store: A store that is already open. The caller closes it.
             model: An embedder, or any value that `tsim.embed.open_embedder` accepts.
             preset: A preset or its name. Defaults to the preset the memory was written with, or
@@ -133,13 +134,13 @@ class Memory:
                 False.
             StoreError: The file or store cannot be used.
         """
-        open_store = _opener(path, store, read_only)
+        opener = _opener(path, store, read_only)
         embedder = open_embedder(model) if model is None or isinstance(model, str) else model
         if not hasattr(embedder, "embed"):
             raise InputError(f"model={model!r:.80} is no embedder; pass its name, or an Embedder")
         if preset is not None and not isinstance(preset, Preset):
             preset = find_preset(preset)
-        opened = open_store()
+        opened = opener()
         try:
             written = preset or _written_with(opened)
             memory = cls(
@@ -496,7 +497,7 @@ class Memory:
 def _opener(path: str | Path | None, store: Store | None, read_only: bool) -> Callable[[], Store]:
     """Returns a function that opens the file or returns the given store."""
     if path is not None and store is None:
-        return partial(SqliteStore, checked_path("path", path), read_only=read_only)
+        return partial(open_store, path, read_only=read_only)
     if store is not None and read_only and not store.read_only:
         raise InputError(
             "read_only=True is for files; open the store read-only and pass it as it is"

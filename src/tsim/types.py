@@ -248,6 +248,19 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearTurn:
+    """A turn that is near to a query.
+
+    Attributes:
+        turn: The turn.
+        cosine: The cosine of its vector, or of the nearest of its passages, with the query's.
+    """
+
+    turn: Turn
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """The result of adding a turn.
 

@@ -3,7 +3,6 @@
 import shlex
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +28,7 @@ from tsim.cli.shell import AsJson, failed, print_json, say
 from tsim.errors import InputError
 from tsim.forgetting import preview
 from tsim.memory import Memory
+from tsim.store import shown
 from tsim.thread import Thread
 from tsim.types import ForgetPreview, Forgotten
 
@@ -133,9 +133,9 @@ def _choose(found: ForgetPreview, as_json: bool, command: str) -> None:
     raise failed(InputError(f"{message}to forget {best}: {command}"), as_json=as_json)
 
 
-def _removing(memory: Path, thread: str, model: str | None, preset: str | None, turn: int) -> str:
+def _removing(memory: str, thread: str, model: str | None, preset: str | None, turn: int) -> str:
     """Returns the command that forgets a turn."""
-    options = {"memory": str(memory), "thread": thread, "model": model, "preset": preset}
+    options = {"memory": shown(memory), "thread": thread, "model": model, "preset": preset}
     given = [f"--{name}={value}" for name, value in options.items() if value is not None]
     return shlex.join(["tsim", "forget", *given, "--turn", str(turn)])
 
