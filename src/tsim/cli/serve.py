@@ -6,7 +6,8 @@ import typer
 
 from tsim.arguments import positive
 from tsim.cli.extras import require_server
-from tsim.cli.options import PLACE, Model, Place, PresetName
+from tsim.cli.keys import has_keys, shown_access, shown_store
+from tsim.cli.options import PLACE, Database, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
 from tsim.errors import InputError
 from tsim.server.settings import Settings, is_loopback
@@ -14,6 +15,7 @@ from tsim.server.settings import Settings, is_loopback
 
 def serve(
     at: Place = PLACE,
+    store: Database = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8765,
     allow_host: Annotated[
@@ -43,6 +45,8 @@ def serve(
     Example: tsim serve --at /srv/memories --host 0.0.0.0 --allow-host memory.example.org
 
     Example: tsim serve --workers 4
+
+    Example: tsim serve --store postgresql://tsim@db.example.org/memories
     """
     require_server()
     from tsim.server.access.gate import Access
@@ -50,20 +54,21 @@ def serve(
     from tsim.server.processes.starting import run
 
     positive(workers=workers)
-    there = Settings(place=at)
-    with_keys = keys
-    if there.access.is_file():
+    there = Settings(place=at, store=store)
+    with_keys, valid = keys, False
+    if has_keys(there):
         with Access(there.access) as access:
-            with_keys = with_keys or bool(access.keys())
+            with_keys = with_keys or access.locked()
             valid = access.usable()
-    else:
-        valid = False
     if (with_keys or not is_loopback(host)) and not valid:
+        where = "--store ADDRESS" if store else f"--at {at}"
         raise InputError(
-            f"there is no valid key in {there.access}; make one with: tsim keys create --at {at}"
+            f"there is no valid key in {shown_access(there)}; make one with: tsim keys create "
+            f"{where}"
         )
     settings = Settings(
         place=at,
+        store=store,
         host=host,
         port=port,
         hosts=tuple(allow_host or ()),
@@ -72,16 +77,17 @@ def serve(
         tokens=tokens,
         keys=with_keys,
     )
-    new = " (new)" if not at.exists() else ""
+    place = shown_store(store) if store else str(at)
+    new = " (new)" if not store and not at.exists() else ""
     name = f"[{host}]" if ":" in host else host
 
     def started(port: int) -> None:
         url = f"http://{name}:{port}"
         if as_json:
-            print_json({"url": url, "place": str(at), "keys": with_keys, "workers": workers})
+            print_json({"url": url, "place": place, "keys": with_keys, "workers": workers})
             return
         who = "keys needed" if with_keys else "no keys, this machine"
-        tell(f"serving {at}{new} on {url} ({who})")
+        tell(f"serving {place}{new} on {url} ({who})")
         tell(f"inspector {url}/inspector · API {url}/docs · MCP {url}/mcp · Ctrl-C stops")
 
     run(open_app, settings, processes=workers, started=started)
