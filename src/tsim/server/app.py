@@ -74,12 +74,12 @@ def create_app(
     if settings.store is None:
         private.make_directory(settings.directory)
     batching = BatchingEmbedder(embedder or open_embedder(settings.model))
-    namespaces = Namespaces(settings, batching)
     shared = shared or Shared()
     failures = Failures(shared.rates("wrong keys", RATE, BURST))
     access = Access(settings.access, failures=failures)
     if access.secret is not None:  # other servers have it, too
         shared = replace(shared, secret=access.secret)
+    namespaces = Namespaces(settings, batching)
     service = Service(settings, namespaces, access, shared)
     endpoint = McpEndpoint(service)
     metrics = Metrics(shared.directory)

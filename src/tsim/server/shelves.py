@@ -2,15 +2,11 @@
 
 from typing import Any, Protocol
 
-from tsim.errors import InputError
 from tsim.memory import Memory
 from tsim.server.names import FILE
+from tsim.server.roles import unbound
 from tsim.server.settings import Settings
 from tsim.store import require_extra
-
-# For whoever may be read by policies, and by nobody else.
-ROLE = """CREATE ROLE tsim LOGIN PASSWORD '…' NOSUPERUSER NOBYPASSRLS;
-GRANT CREATE ON DATABASE … TO tsim;"""
 
 
 class Shelf(Protocol):
@@ -87,10 +83,7 @@ class Rows:
         self._database = PostgresDatabase(url, pool_size=connections)
         if self._database.bypasses_security():
             self._database.close()
-            raise InputError(
-                f"the user of {self._database.place} is not bound by the policies that keep "
-                f"namespaces apart (superuser, or BYPASSRLS); use one that is, made by:\n{ROLE}"
-            )
+            raise unbound(self._database.place)
 
     def names(self) -> list[str]:
         """Returns the namespaces that have a memory, sorted."""

@@ -22,6 +22,7 @@ from tsim.server.access import Scope
 from tsim.server.access.gate import Access
 from tsim.server.app import create_app
 from tsim.server.settings import Settings
+from tsim.server.shelves import Rows
 from tsim.store.postgres import PostgresDatabase
 
 PATIENCE = 60
@@ -104,13 +105,17 @@ def test_a_database_that_is_away_is_waited_for(
     assert client.get("/v1/threads/away").json()["turns"] == 1
 
 
-def test_a_user_whom_policies_do_not_bind_is_refused(
-    cluster: Cluster, database: str, tmp_path: Path
-) -> None:
+def test_a_user_whom_policies_do_not_bind_is_refused(cluster: Cluster, tmp_path: Path) -> None:
+    database = cluster.create()
     settings = Settings(place=tmp_path, store=cluster.url(database), keys=False)
     with pytest.raises(InputError, match="NOBYPASSRLS") as refused:
         create_app(settings, embedder=Hashes())
     assert "GRANT CREATE ON DATABASE" in str(refused.value)
+    with cluster.connected(database) as connection:  # what it would own, nobody else could use
+        query = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'tsim%'"
+        assert connection.execute(query).fetchall() == [(0,)]
+    with pytest.raises(InputError, match="NOBYPASSRLS"):
+        Rows(cluster.url(database), connections=1)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tsim.server.access.file import AccessFile
 from tsim.server.access.statements import Statements
+from tsim.store import require_extra
 
 
 class Ledger(Protocol):
@@ -45,6 +46,7 @@ def open_ledger(place: Path | str) -> Ledger:
     """
     if isinstance(place, Path):
         return AccessFile(place)
-    from tsim.server.access.postgres import AccessTables  # needs the extra `postgres`
+    require_extra()
+    from tsim.server.access.postgres import AccessTables
 
     return AccessTables(place)

@@ -11,6 +11,7 @@ import psycopg
 
 from tsim.errors import StoreError
 from tsim.server.access.statements import Statements
+from tsim.server.roles import unbound
 from tsim.store.postgres import failures
 from tsim.store.postgres.address import Address
 from tsim.store.postgres.pool import Connection, Pool
@@ -35,6 +36,7 @@ TRIGGERS = (
     "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN "
     "('O', 'A') AND tgrelid IN ('tsim_access.key'::regclass, 'tsim_access.audit'::regclass)"
 )
+UNBOUND = "SELECT rolsuper OR rolbypassrls FROM pg_catalog.pg_roles WHERE rolname = current_user"
 FUNCTIONS = "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'tsim_access'::regnamespace"
 
 
@@ -48,7 +50,7 @@ class AccessTables:
             url: The address of the database; its fragment is not used.
 
         Raises:
-            InputError: The address cannot be read.
+            InputError: The address cannot be read, or its user could read all namespaces.
             StoreError: The database cannot be reached or used.
         """
         self._address = Address.parse(url)
@@ -57,6 +59,8 @@ class AccessTables:
         self._pool = Pool(self._connect, size=POOL_SIZE, seconds=BUSY_SECONDS, place=place)
         try:
             with self._pool.lend() as connection, self._explained():
+                if connection.execute(UNBOUND).fetchall() == [(True,)]:
+                    raise unbound(place)
                 version, self._secret = _prepared(connection)
         except BaseException:
             self._pool.close()
