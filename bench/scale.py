@@ -79,6 +79,8 @@ def use_one(place: str, size: int) -> Figures:
         searches = [milliseconds(partial(thread.search, question(n))) for n in range(1, TRIES)]
         adds = [milliseconds(partial(thread.add, "user", f"{n} one more")) for n in range(TRIES)]
         found |= {"search_ms": median(searches), "add_ms": median(adds), **held()}
+        found["forget_loaded_s"] = seconds(lambda: thread.forget(turns=[size // 3]))
+        found["search_after_forget_s"] = seconds(lambda: thread.search(question(0)))
     return found
 
 

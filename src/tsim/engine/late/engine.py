@@ -12,13 +12,14 @@ was chosen (`explaining.py`).
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tsim.assemble import chronological
 from tsim.engine.late.explaining import explain
-from tsim.engine.late.forgetting import key, rerun
+from tsim.engine.late.forgetting import key, rerun, texts
 from tsim.engine.late.index import Mark, ThreadIndex
 from tsim.engine.late.pricing import prices
 from tsim.engine.late.relevance import Asked, ask, resume
@@ -112,11 +113,13 @@ class LateEngine(Numbered):
         self._counters = state.counters
         self._turn_ids += rows.turns
         self._turn_episodes += rows.episodes
-        if state.spans:
-            # In the order in which they closed: sums over runs then have the same last bit.
-            spans = sorted(state.spans, key=lambda row: (row.last, row.first))
-            runs = [(self._place(row.first), self._place(row.last) + 1) for row in spans]
-            self.index.add_runs(runs, [row.vector for row in spans])
+        self._add_spans(state.spans)
+
+    def _add_spans(self, rows: Sequence[SpanRow]) -> None:
+        # In the order in which they closed: sums over runs then have the same last bit.
+        spans = sorted(rows, key=lambda row: (row.last, row.first))
+        runs = [(self._place(row.first), self._place(row.last) + 1) for row in spans]
+        self.index.add_runs(runs, [row.vector for row in spans])
 
     def grow(
         self,
@@ -263,8 +266,10 @@ class LateEngine(Numbered):
         found = [Reply(turn=turn, to=to, probability=p) for (turn, to), p in likely.items()]
         return sorted(found, key=lambda one: (one.turn, -one.probability, one.to))
 
-    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
-        """Removes turns, and embeds the runs of the remaining turns anew where they changed."""
+    def forget(
+        self, turns: Sequence[int], host: Host
+    ) -> tuple[Changes, Forgotten, "LateEngine | None"]:
+        """Embeds the runs of the remaining turns anew where they change."""
         gone = {*turns}
         owner = dict(zip(self._turn_ids, self._turn_episodes, strict=True))
         left = {owner[turn] for turn in owner if turn not in gone}
@@ -275,11 +280,39 @@ class LateEngine(Numbered):
             runs = rerun(self.index, self._turn_ids, gone, host.turns)
             added = _rows([*runs.added], host.embed([*runs.added.values()]))
             changes = replace(changes, removed_spans=tuple(runs.removed), spans=tuple(added))
-        return changes, Forgotten(
+        forgotten = Forgotten(
             turns=changes.removed_turns,
             episodes=emptied,
             rebuilt_episodes=tuple(episode for episode in touched if episode in left),
         )
+        return changes, forgotten, self._without(gone, changes, host)
+
+    def _without(self, gone: set[int], changes: Changes, host: Host) -> "LateEngine | None":
+        """Returns the engine after changes; None if it was not read, and has to be loaded."""
+        if self.index.unread < len(self._turn_ids):
+            return None
+
+        def at(places: Sequence[int]) -> dict[int, Turn]:
+            turns = texts([self._turn_ids[place] for place in places], host.turns)
+            return {self._place(turn.id): turn for turn in turns.values()}
+
+        kept = [place for place, turn in enumerate(self._turn_ids) if turn not in gone]
+        out = copy(self)
+        out.index = self.index.kept(np.array(kept, dtype=np.int64), at)
+        out._turn_ids = [self._turn_ids[place] for place in kept]
+        out._turn_episodes = [self._turn_episodes[place] for place in kept]
+        out._mark = None
+        removed = {*changes.removed_spans}
+        stored = {key(run, self._turn_ids): row for run, row in self.index.runs.items()}
+        spans = [
+            SpanRow(first=first, last=last, vector=self.index.run_vectors[row])
+            for (first, last), row in stored.items()
+            if (first, last) not in removed
+        ]
+        if self.settings.runs.embedded:
+            out._add_spans([*spans, *changes.spans])
+        out._add_means(out.index.close_runs())  # none if runs are embedded and stored
+        return out
 
     def _indexed(self, dimension: int, vectors: Vectors, starts: Sequence[int]) -> ThreadIndex:
         settings = self.settings

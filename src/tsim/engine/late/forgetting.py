@@ -51,8 +51,8 @@ def rerun(
     while True:
         low, high = _beginning(index, first - around), _beginning(index, last + around)
         places = range(low, high)
-        texts = _texts([*dict.fromkeys(ids[low:high])], turns)
-        part = _read(index, ids, places, texts)
+        read = texts([*dict.fromkeys(ids[low:high])], turns)
+        part = _read(index, ids, places, read)
         ends = part.cuts(0, len(part)) >= max(index.run_settings.thresholds)
         # Gaps that depend neither on what is forgotten nor on what was not read.
         before = range(low + BEFORE, first - AFTER + 1)
@@ -64,7 +64,7 @@ def rerun(
         around *= 2
     begin, end = begin or 0, len(index) if end is None else end
     kept = [place for place in places if ids[place] not in gone]
-    added = _runs(index, ids, kept, texts, begin, end)
+    added = _runs(index, ids, kept, read, begin, end)
     stored = {key(run, ids) for run in index.runs if begin <= run[0] and run[1] <= end}
     cut = sorted(gone)
     intact = {one for one in stored if bisect_left(cut, one[0]) == bisect_right(cut, one[1])}
@@ -83,7 +83,7 @@ def _runs(
     index: ThreadIndex,
     ids: Sequence[int],
     kept: Sequence[int],
-    texts: Mapping[int, Turn],
+    read: Mapping[int, Turn],
     begin: int,
     end: int,
 ) -> dict[Key, str]:
@@ -93,11 +93,11 @@ def _runs(
         index: The thread.
         ids: The turn at each place.
         kept: The places that remain of a part of it.
-        texts: The turns of this part.
+        read: The turns of this part.
         begin: The first place where all runs end.
         end: The second one, or the end of the thread.
     """
-    part = _read(index, ids, kept, texts)
+    part = _read(index, ids, kept, read)
     first = bisect_left(kept, begin)
     # The gap at the second place closes runs; the newest gap of a thread is not settled.
     last = bisect_left(kept, end) + 1 if end < len(index) else len(kept) - AFTER + 1
@@ -109,21 +109,21 @@ def _runs(
     closed = RunCutter(index.run_settings).advance(sure.tolist(), part.lengths[first:last].tolist())
     for run in closed:
         some = [ids[kept[first + place]] for place in range(*run)]
-        found[some[0], some[-1]] = "\n".join(texts[turn].text for turn in some)
+        found[some[0], some[-1]] = "\n".join(read[turn].text for turn in some)
     return found
 
 
 def _read(
-    index: ThreadIndex, ids: Sequence[int], places: Sequence[int], texts: Mapping[int, Turn]
+    index: ThreadIndex, ids: Sequence[int], places: Sequence[int], read: Mapping[int, Turn]
 ) -> ThreadIndex:
     """Returns an index of some places, in which what closes runs has been read."""
     part = index.part(places)
     for turn in dict.fromkeys(ids[place] for place in places):
-        part.read(texts[turn])
+        part.read(read[turn])
     return part
 
 
-def _texts(ids: Sequence[int], turns: Callable[[Sequence[int]], Iterable[Turn]]) -> dict[int, Turn]:
+def texts(ids: Sequence[int], turns: Callable[[Sequence[int]], Iterable[Turn]]) -> dict[int, Turn]:
     """Returns turns by their ids.
 
     Those that somebody else has forgotten meanwhile are empty; what is made of them is not stored.

@@ -7,7 +7,7 @@ are added with the turns; texts may be read later, before the next search.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, TypeVar
@@ -18,9 +18,10 @@ import numpy.typing as npt
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
 from tsim.engine.late.passages import Passages, Range
-from tsim.engine.late.runs import RunTable, consecutive
+from tsim.engine.late.runs import RunTable
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
+from tsim.index.taking import Places, consecutive, taken
 from tsim.rank import Paths, SpanSettings, Values, paths
 from tsim.rank.fitted import Columns
 from tsim.segment import (
@@ -170,6 +171,49 @@ class ThreadIndex:
             span=self._span,
         )
 
+    def kept(
+        self, places: Places, at: Callable[[Sequence[int]], Mapping[int, Turn]]
+    ) -> "ThreadIndex":
+        """Returns an index of some places, without runs, as if there had never been others.
+
+        Args:
+            places: The places of whole turns; all turns have been read.
+            at: Returns the turns that begin at some places, by place.
+        """
+        self.learn()
+        out = self.part(places)
+        out.passages = self.passages.kept(places)
+        out._lengths = taken(self._lengths, places)
+        out._sizes = {measure: taken(sizes, places) for measure, sizes in self._sizes.items()}
+        for ours, theirs in ((self._users, out._users), (self._asks, out._asks)):
+            theirs.extend(np.frombuffer(ours, dtype=np.uint8)[places].tobytes())
+        firsts, begins = np.flatnonzero(self.passages.starts == 0), out.passages.starts == 0
+        left = places[begins]
+        gone = np.setdiff1d(firsts, left).tolist()
+        # Turns that are now preceded by another one.
+        joints = np.flatnonzero(np.diff(np.searchsorted(firsts, left), prepend=-1) != 1)
+        beside = left[np.union1d(joints, np.maximum(joints - 1, 0))]
+        turns = at([*{*gone, *beside.tolist(), *left[-RECENT:].tolist()}])
+        ends = ((turns[place], self.passages[place][1]) for place in gone)
+        out.postings = self.postings.kept(places)
+        out.attributes = self.attributes.kept(places)
+        out.speakers = self.speakers.kept(
+            places, begins, [(t.role, t.text[:end]) for t, end in ends]
+        )
+        out.dated = bool(np.isfinite(out.attributes.times).any())
+        out._cues = taken(self._cues, places)
+        seen = {place: cues(turn.role, turn.text) for place, turn in turns.items()}
+        for joint in joints.tolist():
+            before = seen[left[joint - 1]] if joint else None
+            out._cues[np.flatnonzero(begins)[joint]] = cue_odds(
+                self._boundary, seen[left[joint]], before
+            )
+        for place in left[-RECENT:].tolist():
+            number = int(np.searchsorted(places, place))
+            out._keep_recent(number, turns[place].text, seen[place])
+            out._last = seen[place]
+        return out
+
     @property
     def unread(self) -> int:
         """The first place whose text has not been read; the number of turns when all have."""
@@ -210,10 +254,7 @@ class ThreadIndex:
         ranges = self.passages.read(turn.text)
         self.dated = self.dated or turn.at is not None
         found = cues(turn.role, turn.text)
-        if len(ranges) == 1 and found.words <= self.run_settings.max_words:
-            self._recent[self.unread] = turn.text
-            if len(self._recent) > RECENT:
-                del self._recent[next(iter(self._recent))]
+        self._keep_recent(self.unread, turn.text, found)
         # Inside a turn, only vectors say where a topic begins.
         self._cues.append(cue_odds(self._boundary, found, self._last))
         self._cues.extend([0.0] * (len(ranges) - 1))
@@ -222,6 +263,14 @@ class ThreadIndex:
         lines = [*_lines(turn, ranges)]
         self._lengths.extend(map(count, lines))
         self._unlearnt.append((turn, ranges, lines))
+
+    def _keep_recent(self, place: int, text: str, found: Cues) -> None:
+        """Keeps the text of a turn that may be in a run; the oldest one is dropped."""
+        ends_there = place + 1 == len(self) or not self.passages.starts[place + 1]
+        if ends_there and found.words <= self.run_settings.max_words:
+            self._recent[place] = text
+            if len(self._recent) > RECENT:
+                del self._recent[next(iter(self._recent))]
 
     def learn(self) -> None:
         """Adds what searches look up about the turns that were read."""
