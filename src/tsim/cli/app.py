@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import cache, files, forget, keys, listings, mcp, models, serve, turns
+from tsim.cli import cache, copies, files, forget, keys, listings, mcp, models, serve, turns
 from tsim.cli.shell import run, say
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ for command in (
     files.export,
     files.import_,
     files.backup,
+    copies.copy,
     files.doctor,
     serve.serve,
     mcp.mcp,

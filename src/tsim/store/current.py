@@ -30,7 +30,7 @@ class CurrentReads(ABC):
         """Raises an error, for stores that are no file."""
         raise StoreError(
             f"{self.location} is not a file, so {path} cannot be made from it; use the backups of "
-            "the store, or export the memory"
+            "the store, or copy the memory to a file (tsim copy)"
         )
 
     @abstractmethod
