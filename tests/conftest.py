@@ -88,6 +88,14 @@ def shared_database(cluster: postgres_support.Cluster) -> str:
     return cluster.create()
 
 
+@pytest.fixture(params=["file", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a memory is: what holds for a file holds for a database."""
+    if request.param == "file":
+        return str(tmp_path / "memory.db")
+    return request.getfixturevalue("postgres")
+
+
 @pytest.fixture
 def postgres(cluster: postgres_support.Cluster, shared_database: str, tmp_path: Path) -> str:
     """The address of a memory that no other test uses."""

@@ -343,8 +343,9 @@ class Forgotten:
         scrubbed: Whether the removed bytes have been erased from the file, and their vectors from
             the embedder's cache, if it has one. False if others had one of them open: searches no
             longer find the removed turns, but their bytes may stay in a write-ahead log until the
-            next `forget` or `verify` without other readers. Nothing is known of backups, exports
-            and the caches of other programs.
+            next `forget` or `verify` without other readers. In PostgreSQL it is about the files of
+            the tables. Nothing is known of the log of a database server, its replicas, backups,
+            exports and the caches of other programs.
     """
 
     turns: tuple[int, ...]

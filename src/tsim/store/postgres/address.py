@@ -64,7 +64,7 @@ class Address:
     def place(self) -> str:
         """The address of the database, without password, for messages."""
         given = self.parameters
-        host, port = str(given.get("host") or ""), given.get("port")
+        host, port = str(given.get("host") or ""), str(given.get("port") or "").strip(",")
         user = f"{quote(str(given['user']), safe='')}@" if given.get("user") else ""
         base = f"postgresql://{user}{'' if host.startswith('/') else host}"
         base += f":{port}" if port and not host.startswith("/") else ""

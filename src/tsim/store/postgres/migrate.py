@@ -73,6 +73,10 @@ def require_current(place: str, connection: Connection, steps: list[Migration]) 
         StoreError: It has no memories, or another schema.
     """
     applied = _applied(connection)
+    if not applied:
+        raise StoreError(
+            f"the database at {place} has no memories yet; open one for writing to make the tables"
+        )
     refuse_strangers(applied, steps)
     missing = [step.name for step in steps if step.number not in applied]
     if missing:

@@ -5,6 +5,7 @@ is said where it matters, and no thread runs beside. A connection that ended whi
 noticed without asking the server: something can be read from it, and be it the end.
 """
 
+import logging
 import select
 import threading
 from collections.abc import Callable, Iterator
@@ -15,6 +16,10 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from tsim.errors import StoreBusyError, StoreError
+
+# psycopg would print that, about connections of which we say ourselves that they have ended.
+SAID = "error ignored terminating"
+logging.getLogger("psycopg").addFilter(lambda record: not str(record.msg).startswith(SAID))
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 

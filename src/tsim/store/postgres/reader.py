@@ -147,38 +147,10 @@ class PostgresReader:
         head = self._head(thread)
         if head is None:
             return EMPTY
-        own = (self._namespace, head.number)
-        turns, passages, spans, opened, episodes, clusters, members = self._run(
-            (TURNS, (*own, turn - 1)),
-            (PASSAGES, (*own, turn, -1)),
-            (LATEST_SPANS, (*own, *own, turn)),
-            self._open_query(head),
-            (EPISODES, (*own, episode)),
-            (CLUSTERS, own),
-            (MEMBERS, own),
-        )
-        ids, turn_vectors, owners = self._columns(TURNS, head, turns, to_matrix)
-        return ThreadState(
-            version=head.version,
-            epoch=head.epoch,
-            counters=head.counters,
-            turn_ids=ids,
-            turn_episodes=owners,
-            turn_vectors=turn_vectors,
-            episodes=[
-                EpisodeRow(id=number, vector=None if vector is None else vector_from_bytes(vector))
-                for number, vector in episodes
-            ],
-            clusters=_clusters(clusters, members),
-            open_turns=self._turns(opened),
-            spans=[] if turn == MAX_ID else self._spans(head, spans),
-            passages=[
-                PassageRow(turn=number, start=start, vector=vector)
-                for number, vector, start in zip(
-                    *self._columns(PASSAGES, head, passages, to_matrix), strict=True
-                )
-            ],
-        )
+        try:
+            return self._state(head, turn, episode)
+        except ValueError as error:  # of numpy, if bytes are missing
+            raise self._damaged(f"thread {thread!r}: {error}") from error
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
         """Reads the turns of the given episodes; an unknown episode has none."""
@@ -258,6 +230,43 @@ class PostgresReader:
             limit,
         )
 
+    def _state(self, head: Head, turn: int, episode: int) -> ThreadState:
+        counters = (head.counters.turn, head.counters.episode, head.counters.cluster)
+        if not all(0 <= counter <= MAX_ID + 1 for counter in counters):
+            raise ValueError(f"its counters are {counters}")
+        own = (self._namespace, head.number)
+        turns, passages, spans, opened, episodes, clusters, members = self._run(
+            (TURNS, (*own, turn - 1)),
+            (PASSAGES, (*own, turn, -1)),
+            (LATEST_SPANS, (*own, *own, turn)),
+            self._open_query(head),
+            (EPISODES, (*own, episode)),
+            (CLUSTERS, own),
+            (MEMBERS, own),
+        )
+        ids, turn_vectors, owners = self._columns(TURNS, head, turns, to_matrix)
+        return ThreadState(
+            version=head.version,
+            epoch=head.epoch,
+            counters=head.counters,
+            turn_ids=ids,
+            turn_episodes=owners,
+            turn_vectors=turn_vectors,
+            episodes=[
+                EpisodeRow(id=number, vector=None if vector is None else vector_from_bytes(vector))
+                for number, vector in episodes
+            ],
+            clusters=_clusters(clusters, members),
+            open_turns=self._turns(opened),
+            spans=[] if turn == MAX_ID else self._spans(head, spans),
+            passages=[
+                PassageRow(turn=number, start=start, vector=vector)
+                for number, vector, start in zip(
+                    *self._columns(PASSAGES, head, passages, to_matrix), strict=True
+                )
+            ],
+        )
+
     def _head(self, thread: str) -> Head | None:
         """Returns the row of a thread, which does not change within the transaction."""
         if thread not in self._heads:
@@ -284,13 +293,17 @@ class PostgresReader:
     def _columns(
         self, query: str, head: Head, rows: Rows, decode: Callable[[Sequence[bytes]], Vectors]
     ) -> tuple[list[int], Vectors, list[int]]:
-        """Returns ids, vectors and one number per row, reading on from the first page."""
+        """Returns ids, vectors and one number per row, reading on from the first page.
+
+        Raises:
+            ValueError: Vectors have different lengths.
+        """
         ids: list[int] = []
         numbers: list[int] = []
         blocks: list[Vectors] = []
         while rows:
             if len({len(vector) for _, vector, _ in rows}) > 1:
-                raise self._damaged("it has vectors of different lengths")
+                raise ValueError("its vectors have different lengths")
             blocks.append(decode([vector for _, vector, _ in rows]))
             ids += [number for number, _, _ in rows]
             numbers += [number for _, _, number in rows]
@@ -299,7 +312,7 @@ class PostgresReader:
             last = (ids[-1],) if query is TURNS else (ids[-1], numbers[-1])
             (rows,) = self._run((query, (self._namespace, head.number, *last)))
         if len({block.shape[1] for block in blocks}) > 1:
-            raise self._damaged("it has vectors of different lengths")
+            raise ValueError("its vectors have different lengths")
         return ids, np.concatenate(blocks) if blocks else EMPTY.turn_vectors, numbers
 
     def _turns(self, rows: Sequence[Sequence[Any]]) -> list[Turn]:
