@@ -4,6 +4,7 @@ TSIM_CACHE           directory for weights and cached embeddings (default: the u
 TSIM_MODEL           default embedding model (default: all-MiniLM-L6-v2)
 TSIM_OFFLINE         "1" forbids every download
 TSIM_MEMORY          the memory file of `tsim` commands, instead of --memory
+TSIM_STORE           the database of `tsim serve` and `tsim keys`, instead of --store
 HF_ENDPOINT          base URL of the model hub or a mirror of it
 npm_config_registry  base URL of the npm registry (default: what npm is configured to use)
 OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named

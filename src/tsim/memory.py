@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, Unpack
@@ -223,7 +223,7 @@ class Memory:
                     self._store,
                     self._embedder,
                     self._preset,
-                    self._accepted(),
+                    self._accepted,
                     self._measure,
                     self._residency,
                 )
@@ -376,7 +376,7 @@ class Memory:
         return transfer.import_(
             self._store,
             place(source, "read"),
-            settings=self._accepted(),
+            settings=self._accepted,
             dimension=self._embedder.dimension,
             summarises=self._preset.settings.summarises,
         )
@@ -402,7 +402,7 @@ class Memory:
         return verify(
             self._store,
             self._embedder.dimension,
-            settings=self._accepted(),
+            settings=self._accepted,
             summarises=self._preset.settings.summarises,
         )
 
@@ -447,8 +447,9 @@ class Memory:
             hit for name in names for hit in arrange([one for one in hits if one.thread == name])
         ]
 
+    @cached_property
     def _accepted(self) -> Accepted:
-        """Returns the model and preset values that the store may have."""
+        """The model and preset values that the store may have; writing a preset takes a while."""
         return {"model": (self._embedder.identity,), "preset": self._preset.fingerprints}
 
     def _wanted(self) -> dict[str, str]:
@@ -468,7 +469,7 @@ class Memory:
         if not found:
             self._store.note(wanted)
             found = self._store.settings()
-        others = differing(found, self._accepted())
+        others = differing(found, self._accepted)
         if not others:
             return
         if not self._store.threads() and self._store.replace_all({}, wanted, expected={}):

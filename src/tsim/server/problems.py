@@ -19,6 +19,7 @@ from tsim.errors import (
     LimitError,
     MismatchError,
     ModelError,
+    OutcomeUnknownError,
     RemoteError,
     StoreBusyError,
     StoreError,
@@ -94,6 +95,12 @@ def detail(error: TsimError) -> str:
     """Returns what a client may know of an error: nothing of the server's files and network."""
     if isinstance(error, ThreadMissingError):
         return "there is no such thread; adding a turn creates it"
+    if isinstance(error, OutcomeUnknownError):
+        log.error("%s", error)
+        return (
+            "it is unknown whether the change was written; look at the latest turns before you "
+            "try again"
+        )
     if isinstance(error, StoreError | ModelError | RemoteError) and not isinstance(
         error, MismatchError
     ):
