@@ -39,6 +39,7 @@ from tsim.types import (
     Hit,
     Hits,
     Meta,
+    NearTurn,
     NewTurn,
     Receipt,
     Receipts,
@@ -261,6 +262,30 @@ class Thread(StoredThread):
             host = replace(self._host(reader), embed_query=embedded)
             found = finding.find(engine, asked, host, self.name)
         return Hits(found.within(asked, self._preset.settings, named=named))
+
+    def nearest(self, query: str, *, k: int = 20) -> list[NearTurn]:
+        """Returns the turns nearest to a query by cosine alone, best first.
+
+        Exact, like searches, but the thread is not loaded into RAM: for threads that are too long
+        for that. There are no episodes, spans or relevances, and words do not count.
+
+        Args:
+            query: A question or request in plain language.
+            k: Maximum number of turns.
+
+        Raises:
+            InputError: The query is empty, or a value is out of range.
+            ThreadMissingError: The thread does not exist.
+        """
+        positive(k=k)
+        asked = self._asked(query)
+        self.require()
+        vector = self._embedder.embed_query(asked.text)
+        with self._store.snapshot() as reader:
+            self._require(reader)
+            found = reader.nearest(self.name, vector, k)
+            turns = {turn.id: turn for turn in reader.turns(self.name, [turn for turn, _ in found])}
+        return [NearTurn(turn=turns[turn], cosine=cosine) for turn, cosine in found]
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""

@@ -276,6 +276,19 @@ class Episodes(list[Episode]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearTurn:
+    """A turn that is near to a query.
+
+    Attributes:
+        turn: The turn.
+        cosine: The cosine of its vector, or of the nearest of its passages, with the query's.
+    """
+
+    turn: Turn
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """The result of adding a turn.
 
@@ -358,8 +371,9 @@ class Forgotten:
         scrubbed: Whether the removed bytes have been erased from the file, and their vectors from
             the embedder's cache, if it has one. False if others had one of them open: searches no
             longer find the removed turns, but their bytes may stay in a write-ahead log until the
-            next `forget` or `verify` without other readers. Nothing is known of backups, exports
-            and the caches of other programs.
+            next `forget` or `verify` without other readers. In PostgreSQL it is about the files of
+            the tables. Nothing is known of the log of a database server, its replicas, backups,
+            exports and the caches of other programs.
     """
 
     turns: tuple[int, ...]

@@ -30,6 +30,9 @@ from scaleqa.noise import FORMATS, load_pool
 from scaleqa.packages import build, load_packages, write_packages
 from scaleqa.records import load_records
 from scaleqa.records.draw import read_ledger
+from scaleqa.shards.board import Board
+from scaleqa.shards.plan import Part, Plan, Shard, cut
+from scaleqa.shards.recipe import Recipe
 from scaleqa.specs import Spec, split_specs
 from scaleqa.systems.hipporag.prompted import _object
 from scaleqa.testing import WordEmbedder
@@ -385,7 +388,22 @@ def _files(directory: Path) -> Iterator[Target]:
     yield Target(
         name="rows", seeds=lines, read=_from_file(rows / "one.jsonl", lambda _: all_rows(rows))
     )
+    yield Target(name="plans", seeds=[_plan()], read=_from_file(directory / "plan.json", _planned))
     yield from _published(directory)
+
+
+def _plan() -> str:
+    part = Part(package="p", run=row().run, first=0, last=3)
+    shards = (Shard(recipe=Recipe(model="m", rpm=5), parts=(part,)),)
+    return Plan(id="1", lease=30, shards=shards).model_dump_json(exclude_none=True)
+
+
+def _planned(path: Path) -> None:
+    plan = Board(path.parent).plan()
+    for shard in plan.shards if plan else ():
+        assert shard.id and shard.name
+        assert shard.size is not None
+        cut([shard], 3)
 
 
 def _pool_of(form: str) -> Callable[[Path], object]:

@@ -7,6 +7,7 @@ import typer
 from tsim import __version__
 from tsim.cli import (
     cache,
+    copies,
     files,
     forget,
     keys,
@@ -38,6 +39,7 @@ for command in (
     files.import_,
     migrate.migrate,
     files.backup,
+    copies.copy,
     files.doctor,
     serve.serve,
     proxy.proxy,

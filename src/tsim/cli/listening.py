@@ -1,10 +1,10 @@
 """What commands that listen on a port share: where, and who is let in."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tsim.cli.keys import has_keys, shown_access
 from tsim.errors import InputError
 from tsim.server.settings import Settings, is_loopback
 
@@ -22,7 +22,7 @@ CountedBy = Annotated[
 ]
 
 
-def keys_needed(at: Path, host: str, *, wanted: bool) -> bool:
+def keys_needed(there: Settings, host: str, *, wanted: bool) -> bool:
     """Returns whether every request needs a key: if there are any, or they are wanted.
 
     Raises:
@@ -30,15 +30,16 @@ def keys_needed(at: Path, host: str, *, wanted: bool) -> bool:
     """
     from tsim.server.access.gate import Access
 
-    there = Settings(place=at)
     valid = False
-    if there.access.is_file():
+    if has_keys(there):
         with Access(there.access) as access:
-            wanted = wanted or bool(access.keys())
+            wanted = wanted or access.locked()
             valid = access.usable()
     if (wanted or not is_loopback(host)) and not valid:
+        where = "--store ADDRESS" if there.store else f"--at {there.place}"
         raise InputError(
-            f"there is no valid key in {there.access}; make one with: tsim keys create --at {at}"
+            f"there is no valid key in {shown_access(there)}; make one with: tsim keys create "
+            f"{where}"
         )
     return wanted
 

@@ -86,7 +86,7 @@ def proxy(
         seconds=wait,
         field=usage_field,
     )
-    with_keys = keys_needed(at, host, wanted=keys)
+    with_keys = keys_needed(Settings(place=at), host, wanted=keys)
     settings = Settings(
         place=at,
         host=host,

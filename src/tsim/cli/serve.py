@@ -15,13 +15,15 @@ from tsim.cli.listening import (
     address,
     keys_needed,
 )
-from tsim.cli.options import PLACE, Model, Place, PresetName
+from tsim.cli.keys import shown_store
+from tsim.cli.options import PLACE, Database, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
 from tsim.server.settings import Settings
 
 
 def serve(
     at: Place = PLACE,
+    store: Database = None,
     host: Host = "127.0.0.1",
     port: Port = 8765,
     allow_host: AllowHost = None,
@@ -44,15 +46,18 @@ def serve(
     Example: tsim serve --at /srv/memories --host 0.0.0.0 --allow-host memory.example.org
 
     Example: tsim serve --workers 4
+
+    Example: tsim serve --store postgresql://tsim@db.example.org/memories
     """
     require_server()
     from tsim.server.app import open_app
     from tsim.server.processes.starting import run
 
     positive(workers=workers)
-    with_keys = keys_needed(at, host, wanted=keys)
+    with_keys = keys_needed(Settings(place=at, store=store), host, wanted=keys)
     settings = Settings(
         place=at,
+        store=store,
         host=host,
         port=port,
         hosts=tuple(allow_host or ()),
@@ -61,15 +66,16 @@ def serve(
         tokens=tokens,
         keys=with_keys,
     )
-    new = " (new)" if not at.exists() else ""
+    place = shown_store(store) if store else str(at)
+    new = " (new)" if not store and not at.exists() else ""
 
     def started(port: int) -> None:
         url = address(host, port)
         if as_json:
-            print_json({"url": url, "place": str(at), "keys": with_keys, "workers": workers})
+            print_json({"url": url, "place": place, "keys": with_keys, "workers": workers})
             return
         who = "keys needed" if with_keys else "no keys, this machine"
-        tell(f"serving {at}{new} on {url} ({who})")
+        tell(f"serving {place}{new} on {url} ({who})")
         tell(f"inspector {url}/inspector · API {url}/docs · MCP {url}/mcp · Ctrl-C stops")
 
     run(open_app, settings, processes=workers, started=started)

@@ -19,10 +19,12 @@ from tsim.errors import (
     LimitError,
     MismatchError,
     ModelError,
+    OutcomeUnknownError,
     RemoteError,
     StoreBusyError,
     StoreError,
     StoreFullError,
+    StoreUnreachableError,
     ThreadMissingError,
     TooLargeError,
     TooManyError,
@@ -44,6 +46,7 @@ STATUSES: tuple[tuple[type[TsimError], HTTPStatus], ...] = (
     (MismatchError, HTTPStatus.CONFLICT),
     (StoreBusyError, HTTPStatus.SERVICE_UNAVAILABLE),
     (StoreFullError, HTTPStatus.INSUFFICIENT_STORAGE),
+    (StoreUnreachableError, HTTPStatus.SERVICE_UNAVAILABLE),
     (StoreError, HTTPStatus.INTERNAL_SERVER_ERROR),
     (RemoteError, HTTPStatus.BAD_GATEWAY),
     (ModelError, HTTPStatus.INTERNAL_SERVER_ERROR),
@@ -92,6 +95,12 @@ def detail(error: TsimError) -> str:
     """Returns what a client may know of an error: nothing of the server's files and network."""
     if isinstance(error, ThreadMissingError):
         return "there is no such thread; adding a turn creates it"
+    if isinstance(error, OutcomeUnknownError):
+        log.error("%s", error)
+        return (
+            "it is unknown whether the change was written; look at the latest turns before you "
+            "try again"
+        )
     if isinstance(error, StoreError | ModelError | RemoteError) and not isinstance(
         error, MismatchError
     ):
