@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, Unpack
@@ -28,7 +28,7 @@ from tsim.residency import RESIDENT_TURNS, Residency
 from tsim.store import Accepted, Store, open_store
 from tsim.store.agreement import differing
 from tsim.thread import Thread
-from tsim.types import Hit
+from tsim.types import Hit, Hits
 from tsim.uncaching import CachedVectors
 from tsim.verify import Verification, verify
 
@@ -223,7 +223,7 @@ class Memory:
                     self._store,
                     self._embedder,
                     self._preset,
-                    self._accepted(),
+                    self._accepted,
                     self._measure,
                     self._residency,
                 )
@@ -244,7 +244,7 @@ class Memory:
         tokens: Tokens | None = None,
         named: bool = False,
         **only: Unpack[Narrowing],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds what is relevant to a query in several threads, best first.
 
         Only the threads that are named are read. `hit.thread` says where a hit is from.
@@ -267,7 +267,7 @@ class Memory:
             ThreadMissingError: One of the threads does not exist.
         """
         asked, names = self._asked(query, threads, k, budget, min_relevance, tokens, only)
-        return self._across(asked, names, named=named)
+        return Hits(self._across(asked, names, named=named))
 
     def context(
         self,
@@ -376,7 +376,7 @@ class Memory:
         return transfer.import_(
             self._store,
             place(source, "read"),
-            settings=self._accepted(),
+            settings=self._accepted,
             dimension=self._embedder.dimension,
             summarises=self._preset.settings.summarises,
         )
@@ -402,7 +402,7 @@ class Memory:
         return verify(
             self._store,
             self._embedder.dimension,
-            settings=self._accepted(),
+            settings=self._accepted,
             summarises=self._preset.settings.summarises,
         )
 
@@ -447,8 +447,9 @@ class Memory:
             hit for name in names for hit in arrange([one for one in hits if one.thread == name])
         ]
 
+    @cached_property
     def _accepted(self) -> Accepted:
-        """Returns the model and preset values that the store may have."""
+        """The model and preset values that the store may have; writing a preset takes a while."""
         return {"model": (self._embedder.identity,), "preset": self._preset.fingerprints}
 
     def _wanted(self) -> dict[str, str]:
@@ -468,7 +469,7 @@ class Memory:
         if not found:
             self._store.note(wanted)
             found = self._store.settings()
-        others = differing(found, self._accepted())
+        others = differing(found, self._accepted)
         if not others:
             return
         if not self._store.threads() and self._store.replace_all({}, wanted, expected={}):

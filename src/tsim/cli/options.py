@@ -33,6 +33,17 @@ Place = Annotated[
         "file (.db), which is then the only namespace.",
     ),
 ]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="ADDRESS",
+        help="A PostgreSQL database that has the memories, the keys and the audit log, instead of "
+        "a directory: postgresql://user@host/database. Several servers may share it.",
+        envvar="TSIM_STORE",
+        show_default=False,
+    ),
+]
 ThreadName = Annotated[str, typer.Option("--thread", "-t", help="Name of the thread.")]
 Model = Annotated[
     str | None, typer.Option(help="Model name, directory, or URL#MODEL.", show_default=False)

@@ -4,7 +4,7 @@ from tsim.store.addresses import is_address
 from tsim.store.agreement import Accepted
 from tsim.store.current import CurrentReads
 from tsim.store.existence import require_thread
-from tsim.store.opening import exists, open_store, shown
+from tsim.store.opening import exists, open_store, require_extra, shown
 from tsim.store.protocol import Reader, Store, Written
 from tsim.store.sqlite import SqliteStore
 
@@ -18,6 +18,7 @@ __all__ = [
     "exists",
     "is_address",
     "open_store",
+    "require_extra",
     "require_thread",
     "shown",
 ]

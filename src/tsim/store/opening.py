@@ -22,7 +22,7 @@ def open_store(place: str | Path, *, read_only: bool = False) -> Store:
         StoreError: It cannot be used.
     """
     if isinstance(place, str) and is_address(place):
-        _require_extra()
+        require_extra()
         from tsim.store.postgres import PostgresStore
 
         return PostgresStore.open(place, read_only=read_only)
@@ -40,7 +40,7 @@ def exists(place: str | Path) -> bool:
         StoreError: The database cannot be reached.
     """
     if isinstance(place, str) and is_address(place):
-        _require_extra()
+        require_extra()
         from tsim.store.postgres.database import has_memory
 
         return has_memory(place)
@@ -50,7 +50,7 @@ def exists(place: str | Path) -> bool:
 def shown(place: str | Path) -> str:
     """Returns a place as it may be shown: an address without its password."""
     if isinstance(place, str) and is_address(place):
-        _require_extra()
+        require_extra()
         from tsim.store.postgres.address import Address
 
         address = Address.parse(place)
@@ -58,7 +58,8 @@ def shown(place: str | Path) -> str:
     return str(place)
 
 
-def _require_extra() -> None:
+def require_extra() -> None:
+    """Raises `InputError` if what memories in PostgreSQL need is not installed."""
     if find_spec("psycopg") is None:
         raise InputError(
             "a memory in PostgreSQL needs the extra postgres, of which psycopg cannot be found; "
