@@ -10,11 +10,13 @@ npm_config_registry  base URL of the npm registry (default: what npm is configur
 OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named
 OPENAI_BASE_URL      base URL of chat servers where none is given (default: OpenAI's)
 
-Some are set rather than read: ORT_DISABLE_TELEMETRY, for ONNX Runtime, and for the processes of a
-server PROMETHEUS_MULTIPROC_DIR and OPENBLAS_NUM_THREADS.
+Some are set rather than read: ORT_DISABLE_TELEMETRY for ONNX Runtime, what keeps Ray quiet and to
+itself where it is used, and for the processes of a server PROMETHEUS_MULTIPROC_DIR and
+OPENBLAS_NUM_THREADS.
 """
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +64,24 @@ def chat_endpoint() -> str:
 def disable_telemetry() -> None:
     """Keeps ONNX Runtime from reporting to its maker; only works before it is imported."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+def keep_ray_quiet() -> None:
+    """Keeps Ray from reporting to its maker; only works before it is imported."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # One warning about a default of its next version, for every task.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+
+
+def keep_ray_here() -> None:
+    """Makes a cluster that Ray starts listen to this machine alone, and to those with its token.
+
+    Otherwise it takes orders from everybody who can reach the machine. Only works before Ray is
+    imported.
+    """
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    os.environ["RAY_AUTH_MODE"] = "token"
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from tsim.residency import RESIDENT_TURNS, Residency
 from tsim.store import Accepted, Store, open_store
 from tsim.store.agreement import differing
 from tsim.thread import Thread
-from tsim.types import Hit
+from tsim.types import Hit, Hits
 from tsim.uncaching import CachedVectors
 from tsim.verify import Verification, verify
 
@@ -244,7 +244,7 @@ class Memory:
         tokens: Tokens | None = None,
         named: bool = False,
         **only: Unpack[Narrowing],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds what is relevant to a query in several threads, best first.
 
         Only the threads that are named are read. `hit.thread` says where a hit is from.
@@ -267,7 +267,7 @@ class Memory:
             ThreadMissingError: One of the threads does not exist.
         """
         asked, names = self._asked(query, threads, k, budget, min_relevance, tokens, only)
-        return self._across(asked, names, named=named)
+        return Hits(self._across(asked, names, named=named))
 
     def context(
         self,

@@ -6,30 +6,31 @@ import typer
 
 from tsim.arguments import positive
 from tsim.cli.extras import require_server
-from tsim.cli.keys import has_keys, shown_access, shown_store
+from tsim.cli.listening import (
+    AllowHost,
+    CountedBy,
+    Host,
+    Port,
+    WithKeys,
+    address,
+    keys_needed,
+)
+from tsim.cli.keys import shown_store
 from tsim.cli.options import PLACE, Database, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
-from tsim.errors import InputError
-from tsim.server.settings import Settings, is_loopback
+from tsim.server.settings import Settings
 
 
 def serve(
     at: Place = PLACE,
     store: Database = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8765,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A name by which clients address the server; may be repeated."),
-    ] = None,
-    keys: Annotated[
-        bool, typer.Option("--keys", help="Refuse to start without keys, also on loopback.")
-    ] = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    allow_host: AllowHost = None,
+    keys: WithKeys = False,
     model: Model = None,
     preset: PresetName = None,
-    tokens: Annotated[
-        str, typer.Option(help="What counts the tokens of budgets, as for tsim context.")
-    ] = "estimate",
+    tokens: CountedBy = "estimate",
     workers: Annotated[
         int, typer.Option(help="Processes that answer: one for each core that they may use.")
     ] = 1,
@@ -49,23 +50,11 @@ def serve(
     Example: tsim serve --store postgresql://tsim@db.example.org/memories
     """
     require_server()
-    from tsim.server.access.gate import Access
     from tsim.server.app import open_app
     from tsim.server.processes.starting import run
 
     positive(workers=workers)
-    there = Settings(place=at, store=store)
-    with_keys, valid = keys, False
-    if has_keys(there):
-        with Access(there.access) as access:
-            with_keys = with_keys or access.locked()
-            valid = access.usable()
-    if (with_keys or not is_loopback(host)) and not valid:
-        where = "--store ADDRESS" if store else f"--at {at}"
-        raise InputError(
-            f"there is no valid key in {shown_access(there)}; make one with: tsim keys create "
-            f"{where}"
-        )
+    with_keys = keys_needed(Settings(place=at, store=store), host, wanted=keys)
     settings = Settings(
         place=at,
         store=store,
@@ -79,10 +68,9 @@ def serve(
     )
     place = shown_store(store) if store else str(at)
     new = " (new)" if not store and not at.exists() else ""
-    name = f"[{host}]" if ":" in host else host
 
     def started(port: int) -> None:
-        url = f"http://{name}:{port}"
+        url = address(host, port)
         if as_json:
             print_json({"url": url, "place": place, "keys": with_keys, "workers": workers})
             return

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -109,7 +110,7 @@ def detail(error: TsimError) -> str:
     return str(error)
 
 
-def register(app: FastAPI) -> None:
+def register(app: Starlette) -> None:
     """Makes an application answer with problems."""
 
     async def ours(_: Request, error: Exception) -> Response:
