@@ -77,9 +77,13 @@ class Serving:
         found: dict[str, httpx.Client] = {}
         with ExitStack() as stack:
             while len(found) < count:
-                one = stack.enter_context(self.client(**options))
-                process = one.get("/health/live").headers[PROCESS]
-                found.setdefault(process, one)
+                # All of them again: a connection that is idle for long is closed.
+                asked = [*found.values(), stack.enter_context(self.client(**options))]
+                found = {}
+                for one in asked:
+                    process = one.get("/health/live").headers[PROCESS]
+                    if found.setdefault(process, one) is not one:
+                        one.close()
             yield [*found.values()]
 
     def resident(self) -> int:
