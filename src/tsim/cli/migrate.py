@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from tsim.cli.logfile import INCOMPLETE, Strict, counted, say_problems
-from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName, open_store
+from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName
 from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.errors import InputError
 from tsim.memory import Memory
 from tsim.migrate import Brought, Migration, bring, compare, read_source
+from tsim.store import exists, open_store, shown
 from tsim.stored import StoredThread
 from tsim.types import Turn
 
@@ -68,16 +69,16 @@ def migrate(
         about = {"kind": found.kind, "skipped": dict(found.skipped), "problems": problems}
         print_json({**asdict(brought), **about, "dry_run": dry_run})
     else:
-        _say(found, brought, source, memory, dry_run=dry_run)
+        _say(found, brought, source, shown(memory), dry_run=dry_run)
     if found.problems:
         raise typer.Exit(INCOMPLETE)
 
 
-def _rehearsed(memory: Path, found: Migration) -> Brought:
+def _rehearsed(memory: str, found: Migration) -> Brought:
     """Compares a migration with a memory, without a model and without changing anything."""
-    if not memory.exists():
+    if not exists(memory):
         return compare(found, lambda _: ())
-    with closing(open_store(memory, True)) as store:
+    with closing(open_store(memory, read_only=True)) as store:
         there = {*store.threads()}
 
         def stored(name: str) -> Iterable[Turn]:
@@ -86,7 +87,7 @@ def _rehearsed(memory: Path, found: Migration) -> Brought:
         return compare(found, stored)
 
 
-def _say(found: Migration, brought: Brought, source: Path, memory: Path, *, dry_run: bool) -> None:
+def _say(found: Migration, brought: Brought, source: Path, memory: str, *, dry_run: bool) -> None:
     done = "would add" if dry_run else "added"
     for name, count in brought.added.items():
         known = brought.known[name]
