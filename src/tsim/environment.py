@@ -59,7 +59,7 @@ def chat_endpoint() -> str:
 
 
 def inherited() -> dict[str, str]:
-    """Returns the variables that every program needs: none of them is a key or a setting of ours."""
+    """Returns the variables that every program needs; none of them is a key or a setting."""
     names = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
     return {name: os.environ[name] for name in names if name in os.environ}
 

@@ -90,7 +90,9 @@ def read_product(path: Path) -> Product:
         product = Product.model_validate({"name": path.stem, **found})
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise DataError(f"{path} is no declaration of a product: {error}") from error
-    loose = [line for line in product.requirements if not re.match(r"[\w.-]+(\[[\w,-]+\])?==", line)]
+    loose = [
+        line for line in product.requirements if not re.match(r"[\w.-]+(\[[\w,-]+\])?==", line)
+    ]
     if loose:
         raise DataError(f"{path}: {loose[0]!r} is not pinned; expected NAME==VERSION")
     return product

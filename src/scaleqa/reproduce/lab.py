@@ -253,7 +253,7 @@ class Lab:
         found: dict[str, list[Row]] = {one.name: [] for one in several}
         named = {package.name: None for one in several for package in one.packages}
         joint = replace(several[0], name=" and ".join(one.name for one in several))
-        with self._bar(system, joint) as advance:
+        with self.bar(system, joint) as advance:
             for name in named:
                 asked = [(one, p) for one in several for p in one.packages if p.name == name]
                 outs = [self._results(one, embedder) for one, _ in asked]
@@ -282,12 +282,13 @@ class Lab:
     def _run(
         self, settings: RunSettings, threads: Threads, embedder: Embedder, out: Path
     ) -> list[Row]:
-        with self._bar(settings.system, threads) as advance:
+        with self.bar(settings.system, threads) as advance:
             rows = run_packages(threads.packages, settings, embedder, out, progress=advance)
         self.dates |= {row.timing.date for row in rows if row.timing.date}
         return rows
 
-    def _bar(self, system: str, threads: Threads) -> AbstractContextManager[Advance]:
+    def bar(self, system: str, threads: Threads) -> AbstractContextManager[Advance]:
+        """Opens a bar for the next step."""
         self._step += 1
         return self.sources.progress(f"{self._step}/{self._steps} {system}, {threads.name}")
 

@@ -80,9 +80,9 @@ def results(lab: Lab, table: Reproduction) -> Page:
             described(lab, [one.threads for one in found]),
         ),
         tables=[
-            _overview(found, table),
+            overview(found, table),
             *([by_budget] if by_budget.rows else []),
-            *(_detail(one, table) for one in found),
+            *(detail(one, table) for one in found),
         ],
         notes=(
             *notes(lab, table),
@@ -119,7 +119,7 @@ def _at(name: str, budget: int) -> str:
     return f"{name}:budget={budget}"
 
 
-def _overview(found: Sequence[Measured], table: Reproduction) -> Table:
+def overview(found: Sequence[Measured], table: Reproduction) -> Table:
     """A line for each system, with a column for each track."""
     rows = []
     for system in table.systems:
@@ -153,7 +153,7 @@ def _columns(track: Track) -> list[Column]:
     return [Column(key=f"{name} in_context", head=name, below=below)]
 
 
-def _detail(one: Measured, table: Reproduction) -> Table:
+def detail(one: Measured, table: Reproduction) -> Table:
     """The systems on one track, with intervals and differences to the first."""
     first = one.rows[table.systems[0]]
     rows = []

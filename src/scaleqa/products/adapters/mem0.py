@@ -4,12 +4,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mem0 import Memory
+from mem0.embeddings.base import EmbeddingBase
 
-from . import endpoint
 from .serving import Embedder, Found, Turn
 
 THREAD = "thread"
 ROLES = {"model": "assistant"}
+# Clients are made that ask for a key, and never used.
+UNUSED = {"provider": "openai", "config": {"api_key": "none"}}
+
+
+class Ours(EmbeddingBase):
+    """Vectors from the benchmark."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        """Starts."""
+        super().__init__()
+        self._embedder = embedder
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """Embeds a memory, or a query."""
+        if memory_action == "search":
+            return self._embedder.embed_query(text)
+        return self._embedder.embed([text])[0]
 
 
 class Memories:
@@ -17,7 +34,6 @@ class Memories:
 
     def __init__(self, directory: Path, embedder: Embedder) -> None:
         """Opens a memory on disk."""
-        access = {"api_key": endpoint.KEY, "openai_base_url": endpoint.start(embedder)}
         self._memory = Memory.from_config(
             {
                 "vector_store": {
@@ -28,12 +44,12 @@ class Memories:
                         "embedding_model_dims": embedder.dimension,
                     },
                 },
-                "embedder": {"provider": "openai", "config": {"model": endpoint.MODEL, **access}},
-                # Asked for, and never used without inference.
-                "llm": {"provider": "openai", "config": access},
+                "embedder": UNUSED,
+                "llm": UNUSED,
                 "history_db_path": str(directory / "history.db"),
             }
         )
+        self._memory.embedding_model = Ours(embedder)
 
     def add(self, turns: Sequence[Turn]) -> None:
         """Adds turns, one call each: the metadata of a call is that of all its messages."""

@@ -1,6 +1,6 @@
 """The protocol from the side of a product, with the standard library alone.
 
-docs/products.md describes the protocol. An adapter is a module with a function `open_memory`.
+docs/systems.md describes the protocol. An adapter is a module with a function `open_memory`.
 """
 
 import json
@@ -99,7 +99,7 @@ class Server:
     """Answers requests with a memory."""
 
     def __init__(self, wire: Wire, name: str, package: str, load: Callable[[], Open]) -> None:
-        """Starts; the product is imported when a thread is opened."""
+        """Starts; the product is imported when a thread is opened, and not to say hello."""
         self._wire = wire
         self._name = name
         self._package = package

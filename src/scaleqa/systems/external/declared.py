@@ -11,13 +11,16 @@ from pydantic import Field
 
 from scaleqa import products
 from scaleqa.errors import DataError
+from scaleqa.options import read_options
 from scaleqa.products import Product, find_product
+from scaleqa.specs import Spec
 from scaleqa.systems.declaration import Budget, Kind, SystemDeclaration
 from scaleqa.systems.external.system import External, Limits, Program
 from scaleqa.systems.protocol import Tools
 from tsim import environment
 
 EXAMPLE = "example"
+OURS = "tsim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +33,9 @@ class ProductOptions:
     window: Annotated[
         int, Field(ge=1, description="Consecutive turns that are given to it as one.")
     ] = 1
-    timeout: Annotated[
-        float, Field(gt=0, description="Seconds that it may take for a line.")
-    ] = 600.0
+    timeout: Annotated[float, Field(gt=0, description="Seconds that it may take for a line.")] = (
+        600.0
+    )
 
     @property
     def limits(self) -> Limits:
@@ -68,6 +71,21 @@ def declare(name: str) -> SystemDeclaration[ProductOptions]:
         kind=Kind.PRODUCT,
         budget=Budget(),
     )
+
+
+def open_hosted(spec: str, tools: Tools) -> External:
+    """Opens a product, or our own memory as if it were one, so that their costs compare.
+
+    Raises:
+        DataError: It is neither, or cannot be opened.
+    """
+    parsed = Spec.parse(spec)
+    options = read_options(ProductOptions, parsed.options, of=parsed.name)
+    if parsed.name == OURS:
+        product = Product(name=OURS, title="TSIM", package="tsim-memory", summary="")
+        return External(_program(product, sys.executable), tools, options.limits)
+    product = find_product(parsed.name)
+    return External(_installed(product, options.mode), tools, options.limits)
 
 
 def _installed(product: Product, mode: str) -> Program:

@@ -16,7 +16,7 @@ from scaleqa.systems.external.matching import Matcher
 from scaleqa.systems.external.messages import PROTOCOL, Hello, Reply, Result, Results
 from scaleqa.systems.flat import FlatSystem
 from scaleqa.systems.protocol import Accounting, Asked, Retrieved, Tools, Unit
-from tsim import unfinished
+from tsim import private, unfinished
 from tsim.toolkit import indented, tokens
 
 SCRATCH = "scaleqa-external-"
@@ -60,18 +60,17 @@ class Limits:
 
 
 class External(FlatSystem):
-    """A program that keeps a thread; it is told to open one when the first turns come."""
+    """A program that keeps a thread."""
 
     def __init__(self, program: Program, tools: Tools, limits: Limits) -> None:
-        """Starts the program and asks who it is.
+        """Starts the program and lets it open a thread.
 
         Raises:
-            DataError: It cannot be started, or speaks another protocol.
+            DataError: It cannot be started, speaks another protocol, or fails.
         """
         super().__init__()
         self._embedder = tools.embedder
         self._limits = limits
-        self._mode = program.mode
         self._matcher = Matcher()
         self._waiting: list[StreamTurn] = []
         self._vectors = 0
@@ -79,17 +78,19 @@ class External(FlatSystem):
         with ExitStack() as opened:
             parent = Path(tempfile.gettempdir())
             # What a killed run left behind quotes its thread, and is removed now.
-            self._directory = opened.enter_context(unfinished.scratch(parent, SCRATCH))
+            directory = opened.enter_context(unfinished.scratch(parent, SCRATCH))
             self._child = Child(
                 program.command,
                 name=program.name,
-                directory=self._directory,
+                directory=directory,
                 embed=self._embed,
                 timeout=limits.timeout,
-                environment=program.environment and program.environment(self._directory),
+                environment=program.environment and program.environment(directory),
             )
             opened.callback(self._child.part)
             self.hello = self._greet()
+            self._data = private.make_directory(directory / DATA)
+            self._child.ask(Reply, "open", directory=str(self._data), mode=program.mode)
             self._ending = opened.pop_all()
 
     def index(self, turns: Sequence[StreamTurn]) -> None:
@@ -102,9 +103,7 @@ class External(FlatSystem):
         items = [self._item(ready[start : start + size]) for start in range(0, full, size)]
         if not items:
             return
-        if not self._given:
-            self._open()
-        self._given |= {item["id"]: tuple(ids) for item, ids in items}
+        self._given |= {ids[0]: ids for _, ids in items}
         self._child.ask(Reply, "add", turns=[item for item, _ in items])
 
     def retrieve(self, asked: Asked) -> Retrieved:
@@ -122,7 +121,7 @@ class External(FlatSystem):
 
     def costs(self) -> Costs:
         """Returns what its processes and files take now."""
-        return Costs(memory=peak_memory(self._child.pid), disk=disk(self._directory / DATA))
+        return Costs(memory=peak_memory(self._child.pid), disk=disk(self._data))
 
     def close(self) -> None:
         """Ends the program and deletes what it wrote."""
@@ -134,21 +133,16 @@ class External(FlatSystem):
         if hello.protocol != PROTOCOL:
             raise DataError(
                 f"{hello.name} speaks protocol {hello.protocol}; expected {PROTOCOL}, see "
-                "docs/products.md"
+                "docs/systems.md"
             )
         return hello
 
-    def _open(self) -> None:
-        data = self._directory / DATA
-        data.mkdir(mode=0o700)
-        self._child.ask(Reply, "open", directory=str(data), mode=self._mode)
-
-    def _item(self, window: Sequence[StreamTurn]) -> tuple[dict[str, object], list[int]]:
+    def _item(self, window: Sequence[StreamTurn]) -> tuple[dict[str, object], tuple[int, ...]]:
         """What the program is given, and the turns that it stands for."""
         first = window[0]
         text = first.text if len(window) == 1 else "\n".join(self.line(t.id) for t in window)
         item = {"id": first.id, "role": first.role, "text": text, "at": first.at}
-        return item, [turn.id for turn in window]
+        return item, tuple(turn.id for turn in window)
 
     def _embed(self, texts: Sequence[str], query: bool) -> list[list[float]]:
         if query:
@@ -167,9 +161,7 @@ class External(FlatSystem):
         for rank, result in enumerate(results):
             turns = self._turns(result, shown)
             fresh = [turn for turn in turns if turn not in shown]
-            block = (
-                indented(result.text) if result.text else "\n".join(self.line(t) for t in fresh)
-            )
+            block = indented(result.text) if result.text else "\n".join(self.line(t) for t in fresh)
             cost = len(block.split())
             if not block.strip() or cost > left or block in blocks:
                 continue
@@ -178,9 +170,7 @@ class External(FlatSystem):
             shown.update(dict.fromkeys(fresh))
             score = -float(rank) if result.score is None else result.score
             units.append(Unit(turns=tuple(sorted(turns)), score=score))
-        return Retrieved(
-            units=tuple(units), context="\n\n".join(blocks), shown=frozenset(shown)
-        )
+        return Retrieved(units=tuple(units), context="\n\n".join(blocks), shown=frozenset(shown))
 
     def _turns(self, result: Result, shown: Mapping[int, None]) -> list[int]:
         """The turns of a result: those it names, or those whose whole text it contains."""

@@ -1,0 +1,198 @@
+"""Products that people use, beside our method and controls, at the same number of tokens."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from scaleqa import products as known
+from scaleqa.errors import DataError
+from scaleqa.pages.drawings import Bar, bars
+from scaleqa.pages.forms import count, fine, tenths
+from scaleqa.pages.page import Notes, Page, Paragraph, Section
+from scaleqa.pages.table import Column, Table, listing
+from scaleqa.products import Product
+from scaleqa.report.palette import base_colour
+from scaleqa.reproduce.costs import Cost, cost_of
+from scaleqa.reproduce.lab import Lab
+from scaleqa.reproduce.reproduction import INTERVAL, SYSTEM, Reproduction, described, notes, page
+from scaleqa.reproduce.results import detail, overview
+from scaleqa.reproduce.splits import HELD_OUT, SPLITS, of_split
+from scaleqa.reproduce.tracks import (
+    ASIDES,
+    ASSISTANT,
+    BRAIDED,
+    FRIENDS,
+    GROUPS,
+    OTHER_WORDS,
+    RESUMED,
+    WRITTEN,
+    Measured,
+    available,
+    measure,
+    together,
+)
+from scaleqa.specs import Spec
+from tsim import environment
+
+COMPARED = (WRITTEN, OTHER_WORDS, ASIDES, FRIENDS, ASSISTANT, BRAIDED, RESUMED)
+DRAWN = (WRITTEN, OTHER_WORDS)
+OURS = "tsim"
+HOW = (
+    "Every product is given the turns one by one, in order, and is asked for the best 100 of what "
+    "it keeps; the benchmark puts them into the context, best first, as far as they fit into the "
+    "budget. `window=6`: it is given windows of six turns instead. All of them use the benchmark's "
+    "vectors of all-MiniLM-L6-v2, so that they differ in what they do with them."
+)
+UNIT = (
+    "Most of the difference on questions as written is the unit that is found, not the product: "
+    "compare a product with itself at `window=6`, and with bm25_chunks, which is BM25 over chunks "
+    "of about seven turns."
+)
+
+
+def compare(lab: Lab, table: Reproduction) -> Page:
+    """Installed products on every track, with their costs, settings and what cannot be run."""
+    if len(table.targets) > 1:
+        raise DataError("products is about one length; name one --target")
+    (target,) = table.targets
+    wanted = table.systems
+    missing = [system for system in wanted if not _ready(system)]
+    table = replace(table, systems=tuple(one for one in wanted if one not in missing))
+    own = [[track for track in group if track in COMPARED] for group in GROUPS]
+    groups = [some for group in own if (some := available(lab.sources, target, *group))]
+    systems = {track.name: table.systems for group in groups for track in group}
+    lab.expect(sum(len(together(group, systems)) for group in groups))
+    found = [one for group in groups for one in measure(lab, target, group, systems)]
+    written = next(one for one in found if one.track == WRITTEN)
+    costs = [cost_of(lab, system, written.threads) for system in _costed(table)]
+    made = page(
+        lab,
+        table,
+        about=(
+            table.about,
+            HOW,
+            UNIT,
+            f"In context: the context holds every evidence turn, whole. {SPLITS}",
+            described(lab, [one.threads for one in found]),
+        ),
+        tables=[overview(found, table), *(detail(one, table) for one in found)],
+        notes=(
+            *([f"Left out, because it is not installed here: {', '.join(missing)}."]
+              if missing else []),
+            *notes(lab, table),
+            INTERVAL,
+            "Differences are the first system's share less the system's, paired by question of "
+            f"{HELD_OUT}; intervals by bootstrap.",
+        ),
+        drawing=_drawing(found, table),
+        used=[one.threads for one in found],
+    )  # fmt: skip
+    return replace(made, sections=(*made.sections, _costs(costs), *_about(table)))
+
+
+def _product(system: str) -> Product | None:
+    name = Spec.parse(system).name
+    return known.find_product(name) if name in known.product_names() else None
+
+
+def _ready(system: str) -> bool:
+    product = _product(system)
+    if product is None:
+        return True
+    found = known.installed(product, environment.cache_dir())
+    return found is not None and found.current
+
+
+def _costed(table: Reproduction) -> list[str]:
+    """Our method, and every product once."""
+    named = {Spec.parse(system).name: system for system in reversed(table.systems)}
+    return [
+        system
+        for system in table.systems
+        if (_product(system) or Spec.parse(system).name == OURS)
+        and named[Spec.parse(system).name] == system
+    ]
+
+
+def _costs(costs: Sequence[Cost]) -> Section:
+    columns = (
+        SYSTEM,
+        Column(key="ingest", head="ingest, s per 1,000 turns", form=fine),
+        Column(key="search", head="search, p50 ms", form=tenths),
+        Column(key="memory", head="RAM, MB", form=count),
+        Column(key="disk", head="disk, MB", form=tenths),
+        Column(key="install", head="install, MB", form=count),
+        Column(key="load", head="load", form=tenths),
+    )
+    rows = [cost.row for cost in costs]
+    turns = costs[0].turns if costs else 0
+    return Section(
+        title="Costs",
+        blocks=(
+            Table(columns=columns, rows=tuple(rows)),
+            Notes(
+                items=(
+                    f"Of one thread of {turns:,} turns as written, without the embedding of texts, "
+                    "which all share. Every product runs in a process of its own, as does "
+                    f"{OURS} here: times include the pipe, through which vectors come as JSON.",
+                    "RAM: the most that its processes held, interpreter and libraries included. "
+                    "Disk: what it wrote; products that keep everything in RAM write nothing. "
+                    "Install: its environment, interpreter excluded.",
+                    f"Load: how many processes wanted one of the {costs[0].cores if costs else 0} "
+                    "cores in the minute before. **Where it is above the number of cores, the "
+                    "machine was busy, and times are longer than alone.**",
+                )
+            ),
+        ),
+    )
+
+
+def _about(table: Reproduction) -> tuple[Section, Section]:
+    named = {product.name: product for one in table.systems if (product := _product(one))}
+    settings: list[dict[str, Any]] = [
+        {
+            "product": product.title,
+            "version": product.version,
+            "how it is used": product.settings,
+            "reports to its makers": product.telemetry,
+        }
+        for product in named.values()
+    ]
+    alone = (
+        "Products run with none of the user's environment variables, with a home directory of "
+        "their own, and with proxies that lead nowhere, so that what respects proxies reaches "
+        "nothing but this machine."
+    )
+    not_run = [one.model_dump() for one in known.not_run()]
+    return (
+        Section(
+            title="Versions and settings",
+            blocks=(
+                listing(settings) if settings else Paragraph(text="None."),
+                Notes(items=(alone,)),
+            ),
+        ),
+        Section(
+            title="What could not be run",
+            blocks=(
+                listing(not_run, "product", "version", "why")
+                if not_run
+                else Paragraph(text="Nothing is known of."),
+            ),
+        ),
+    )
+
+
+def _drawing(found: Sequence[Measured], table: Reproduction) -> str:
+    shown = []
+    for one in found:
+        for system in table.systems if one.track in DRAWN else ():
+            held = of_split(one.rows[system], HELD_OUT)
+            if held:
+                low, high = held.in_context.interval
+                label = f"{one.track.name} · {system}"
+                value = held.in_context.value
+                colour = base_colour(system)
+                shown.append(Bar(label=label, value=value, low=low, high=high, colour=colour))
+    description = f"All evidence in context, split {HELD_OUT}, Wilson intervals."
+    return bars(shown, title=table.title, description=description)
