@@ -73,7 +73,8 @@ def install(product: Product, cache: Path, *, offline: bool = False) -> Installe
         directory = _directory(product, cache)
         shutil.rmtree(directory, ignore_errors=True)
         private.make_directory(directory)
-        _run(product, directory, [sys.executable, "-m", "venv", str(directory)])
+        bare = [] if product.requirements else ["--without-pip"]
+        _run(product, directory, [sys.executable, "-m", "venv", *bare, str(directory)])
         if product.requirements:
             pins = directory / "requirements.txt"
             pins.write_text("".join(f"{line}\n" for line in product.requirements), "utf-8")

@@ -22,7 +22,6 @@ from scaleqa.reproduce.tracks import (
     ASSISTANT,
     BRAIDED,
     FRIENDS,
-    GROUPS,
     OTHER_WORDS,
     RESUMED,
     WRITTEN,
@@ -34,8 +33,10 @@ from scaleqa.reproduce.tracks import (
 from scaleqa.specs import Spec
 from tsim import environment
 
-COMPARED = (WRITTEN, OTHER_WORDS, ASIDES, FRIENDS, ASSISTANT, BRAIDED, RESUMED)
-DRAWN = (WRITTEN, OTHER_WORDS)
+# Of a subset, too, every question is asked in both wordings.
+OWN = replace(WRITTEN, worded=True)
+OTHER = replace(OTHER_WORDS, worded=True)
+COMPARED = ((OWN, OTHER), (ASIDES,), (BRAIDED,), (RESUMED,), (FRIENDS,), (ASSISTANT,))
 OURS = "tsim"
 HOW = (
     "Every product is given the turns one by one, in order, and is asked for the best 100 of what "
@@ -58,12 +59,11 @@ def compare(lab: Lab, table: Reproduction) -> Page:
     wanted = table.systems
     missing = [system for system in wanted if not _ready(system)]
     table = replace(table, systems=tuple(one for one in wanted if one not in missing))
-    own = [[track for track in group if track in COMPARED] for group in GROUPS]
-    groups = [some for group in own if (some := available(lab.sources, target, *group))]
+    groups = [some for group in COMPARED if (some := available(lab.sources, target, *group))]
     systems = {track.name: table.systems for group in groups for track in group}
     lab.expect(sum(len(together(group, systems)) for group in groups))
     found = [one for group in groups for one in measure(lab, target, group, systems)]
-    written = next(one for one in found if one.track == WRITTEN)
+    written = next(one for one in found if one.track == OWN)
     costs = [cost_of(lab, system, written.threads) for system in _costed(table)]
     made = page(
         lab,
@@ -186,7 +186,7 @@ def _about(table: Reproduction) -> tuple[Section, Section]:
 def _drawing(found: Sequence[Measured], table: Reproduction) -> str:
     shown = []
     for one in found:
-        for system in table.systems if one.track in DRAWN else ():
+        for system in table.systems if one.track in COMPARED[0] else ():
             held = of_split(one.rows[system], HELD_OUT)
             if held:
                 low, high = held.in_context.interval
