@@ -41,8 +41,8 @@ OURS = "tsim"
 HOW = (
     "Every product is given the turns one by one, in order, and is asked for the best 100 of what "
     "it keeps; the benchmark puts them into the context, best first, as far as they fit into the "
-    "budget. `window=6`: it is given windows of six turns instead. All of them use the benchmark's "
-    "vectors of all-MiniLM-L6-v2, so that they differ in what they do with them."
+    "budget. `window=6`: it is given windows of six turns instead. All of them use the vectors of "
+    "the benchmark, so that they differ in what they do with them."
 )
 UNIT = (
     "Most of the difference on questions as written is the unit that is found, not the product: "
