@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -18,6 +19,7 @@ from scaleqa.systems.external import Child, messages
 from scaleqa.systems.external.matching import Matcher
 from scaleqa.testing import SystemConformance, WordEmbedder
 from scaleqa.testing.thread import ASKED, THREAD
+from tests.conftest import ROOT
 from tsim.toolkit import tokens
 
 # A child in a few lines; tests put what it does wrong in place of a reply.
@@ -220,34 +222,15 @@ if asked["op"] in ("add", "search"):
     system.close()
 
 
-NODE = """
-const lines = require("readline").createInterface({ input: process.stdin });
-const turns = [];
-lines.on("line", (line) => {
-  const asked = JSON.parse(line);
-  const reply = { id: asked.id };
-  if (asked.op === "hello") Object.assign(reply, { protocol: 1, name: "overlap.js" });
-  if (asked.op === "add") turns.push(...asked.turns);
-  if (asked.op === "search") {
-    const words = (text) => text.toLowerCase().split(/\\W+/);
-    const wanted = new Set(words(asked.query));
-    const score = (turn) => words(turn.text).filter((word) => wanted.has(word)).length;
-    reply.results = turns.map((turn) => ({ turns: [turn.id], score: score(turn) }))
-      .sort((a, b) => b.score - a.score || b.turns[0] - a.turns[0]).slice(0, asked.limit);
-  }
-  console.log(JSON.stringify(reply));
-});
-"""
-
-
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js here")
-class TestAProgramInJavaScript(SystemConformance):
+class TestTheProgramOfTheDocumentation(SystemConformance):
     most_tokens = 300
 
     @pytest.fixture(autouse=True)
     def script(self, tmp_path):
         self.path = tmp_path / "overlap.js"
-        self.path.write_text(NODE, "utf-8")
+        text = (ROOT / "docs" / "systems.md").read_text("utf-8")
+        self.path.write_text(re.search(r"^```js\n(.*?)^```", text, re.M | re.S)[1], "utf-8")
 
     def open_system(self, tools):
         return open_system(f"external:command=node {self.path},budget=500", tools)

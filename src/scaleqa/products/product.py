@@ -36,6 +36,8 @@ class Product(Declared):
     """How it is set up, for the page of results."""
     modes: tuple[str, ...] = ()
     """Its ways to search, if there are several; the first is the default."""
+    slow: bool = False
+    """Whether tables may leave it out where that would take too long."""
     telemetry: str = ""
     """What it would report to its makers, and how that is prevented."""
     variables: Mapping[str, str] = {}

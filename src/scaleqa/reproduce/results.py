@@ -139,7 +139,8 @@ def overview(found: Sequence[Measured], table: Reproduction) -> Table:
 
 
 def _figures(one: Measured, system: str) -> dict[str, Any]:
-    return shares(one.rows[system])
+    """Returns nothing for a system that was left out on the track."""
+    return shares(one.rows[system]) if system in one.rows else {}
 
 
 def _columns(track: Track) -> list[Column]:
@@ -158,6 +159,8 @@ def detail(one: Measured, table: Reproduction) -> Table:
     first = one.rows[table.systems[0]]
     rows = []
     for system in table.systems:
+        if system not in one.rows:
+            continue
         own = one.rows[system]
         rows.append({"system": system, **shares(own), **difference(own, first)})
     held = of_split(first, HELD_OUT)

@@ -70,6 +70,7 @@ def declare(name: str) -> SystemDeclaration[ProductOptions]:
         make=make,
         kind=Kind.PRODUCT,
         budget=Budget(),
+        slow_to_ingest=product.slow,
     )
 
 
