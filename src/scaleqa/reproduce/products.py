@@ -61,7 +61,7 @@ def compare(lab: Lab, table: Reproduction) -> Page:
     missing = [system for system in wanted if not _ready(system)]
     table = replace(table, systems=tuple(one for one in wanted if one not in missing))
     groups = [some for group in COMPARED if (some := available(lab.sources, target, *group))]
-    quick = [one for one in table.systems if not find_system(Spec.parse(one).name).slow_to_ingest]
+    quick = [system for system in table.systems if not _slow(system)]
     systems = {
         track.name: table.systems if OWN in group else quick for group in groups for track in group
     }
@@ -107,6 +107,12 @@ def _ready(system: str) -> bool:
         return True
     found = known.installed(product, environment.cache_dir())
     return found is not None and found.current
+
+
+def _slow(system: str) -> bool:
+    """Returns whether a system is left out on most tracks: windows are texts to be embedded."""
+    spec = Spec.parse(system)
+    return "window" in spec.options or find_system(spec.name).slow_to_ingest
 
 
 def _costed(table: Reproduction) -> list[str]:
