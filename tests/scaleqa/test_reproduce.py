@@ -765,7 +765,7 @@ def test_products_are_compared_where_they_are_installed(sources, monkeypatch, tm
     page, text, _ = made(given, "products", systems=systems)
     first = rows_of(page)
     assert [row["system"] for row in first] == [*systems[:3]]
-    assert "Left out, because it is not installed here: chroma." in text
+    assert "Left out because it is not installed here: chroma." in text
     assert {"as written in_context", "other words in_context", "braided in_context"} <= {*first[0]}
     (costs,) = [table for table in page.tables if table.columns[1].key == "ingest"]
     assert [row["system"] for row in costs.rows] == ["tsim:budget=200", "example:budget=200"]

@@ -175,6 +175,7 @@ _ALL = (
             "txtai:budget=500",
             "mempalace:budget=500",
         ),
+        tracks=tuple(track.name for group in products.COMPARED for track in group),
         lay_out=products.compare,
         example="--subset 40 --target 16k --system tsim:budget=500,packed_turns:budget=500",
     ),

@@ -60,15 +60,15 @@ def compare(lab: Lab, table: Reproduction) -> Page:
     wanted = table.systems
     missing = [system for system in wanted if not _ready(system)]
     table = replace(table, systems=tuple(one for one in wanted if one not in missing))
-    groups = [some for group in COMPARED if (some := available(lab.sources, target, *group))]
-    quick = [system for system in table.systems if not _slow(system)]
+    chosen = [[track for track in group if track.name in table.tracks] for group in COMPARED]
+    groups = [some for group in chosen if (some := available(lab.sources, target, *group))]
+    quick = [system for system in table.systems if system not in _slow_ones(table)]
     systems = {
         track.name: table.systems if OWN in group else quick for group in groups for track in group
     }
     lab.expect(sum(len(together(group, systems)) for group in groups))
     found = [one for group in groups for one in measure(lab, target, group, systems)]
-    written = next(one for one in found if one.track == OWN)
-    costs = [cost_of(lab, system, written.threads) for system in _costed(table)]
+    costs = [cost_of(lab, system, found[0].threads) for system in _costed(table)]
     made = page(
         lab,
         table,
@@ -81,10 +81,9 @@ def compare(lab: Lab, table: Reproduction) -> Page:
         ),
         tables=[overview(found, table), *(detail(one, table) for one in found)],
         notes=(
-            *([f"Left out, because it is not installed here: {', '.join(missing)}."]
-              if missing else []),
-            *([f"On the first two tracks alone, because it takes long: {', '.join(slow)}."]
-              if (slow := [one for one in table.systems if one not in quick]) else []),
+            *_left_out("because it is not installed here", missing),
+            *_left_out("by choice", _unasked(table)),
+            *_left_out("on all but the first two tracks, where it takes long", _slow_ones(table)),
             *notes(lab, table),
             INTERVAL,
             "Differences are the first system's share less the system's, paired by question of "
@@ -92,7 +91,7 @@ def compare(lab: Lab, table: Reproduction) -> Page:
         ),
         drawing=_drawing(found, table),
         used=[one.threads for one in found],
-    )  # fmt: skip
+    )
     return replace(made, sections=(*made.sections, _costs(costs), *_about(table)))
 
 
@@ -109,10 +108,22 @@ def _ready(system: str) -> bool:
     return found is not None and found.current
 
 
-def _slow(system: str) -> bool:
-    """Returns whether a system is left out on most tracks: windows are texts to be embedded."""
-    spec = Spec.parse(system)
-    return "window" in spec.options or find_system(spec.name).slow_to_ingest
+def _left_out(why: str, what: Sequence[str]) -> list[str]:
+    return [f"Left out {why}: {', '.join(what)}."] if what else []
+
+
+def _unasked(table: Reproduction) -> list[str]:
+    return [one.name for group in COMPARED for one in group if one.name not in table.tracks]
+
+
+def _slow_ones(table: Reproduction) -> list[str]:
+    """Returns the systems that are left out on most tracks; windows are texts to be embedded."""
+    specs = {system: Spec.parse(system) for system in table.systems}
+    return [
+        system
+        for system, spec in specs.items()
+        if "window" in spec.options or find_system(spec.name).slow_to_ingest
+    ]
 
 
 def _costed(table: Reproduction) -> list[str]:
@@ -144,7 +155,7 @@ def _costs(costs: Sequence[Cost]) -> Section:
             Table(columns=columns, rows=tuple(rows)),
             Notes(
                 items=(
-                    f"Of one thread of {turns:,} turns as written, without the embedding of texts, "
+                    f"Of one thread of {turns:,} turns, without the embedding of texts, "
                     "which all share. Every product runs in a process of its own, as does "
                     f"{OURS} here: times include the pipe, through which vectors come as JSON.",
                     "RAM: the most that its processes held, interpreter and libraries included. "
