@@ -1,6 +1,6 @@
 """What a server gives to 1, 8 and 64 clients, beside the library and Chroma's server.
 
-    python bench/server.py [--small] [--chroma PATH] [--seconds 5] [--keep DIRECTORY]
+    python bench/server.py [--small] [--workers 2] [--chroma PATH] [--seconds 5] [--keep DIRECTORY]
 
 Vectors are drawn, not computed, so that what is timed is everything but the embedding. The clients
 are a process of their own with bare sockets (`clients.py`), the same for both servers. Chroma is
@@ -30,6 +30,7 @@ from typing import Any
 
 import httpx
 from clients import NUMBER, WARMING, Plan, Request, Times, send
+from fastapi import FastAPI
 from memory import Drawn, question
 from memory import thread as drawn_turns
 
@@ -37,6 +38,7 @@ from tsim import Memory
 from tsim.server.access import Scope
 from tsim.server.access.gate import Access
 from tsim.server.names import FILE
+from tsim.server.processes import Shared
 from tsim.server.settings import DEFAULT_NAMESPACE, Limits, Settings
 from tsim.toolkit import Vectors
 
@@ -57,6 +59,14 @@ class Sizes:
     searched: int = 6_000
     long: int = 100_000
     touched: int = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How many processes our server has, and how many threads in all."""
+
+    workers: int
+    threads: int
 
 
 SMALL = Sizes(threads=100, searched=2_000, long=5_000, touched=500)
@@ -98,19 +108,24 @@ def fill(directory: Path, sizes: Sizes) -> None:
 # --- ours ---
 
 
-def launch(directory: Path, *, keyed: bool, cost: float, workers: int) -> None:
-    """Serves a directory in this process; prints the port first, and what was embedded last."""
+def make(embedder: Costly, settings: Settings, shared: Shared) -> FastAPI:
     from tsim.server.app import create_app
-    from tsim.server.running import listen, make_server, serve
 
-    limits = Limits(workers=workers, rate=1e9, burst=10**9)
+    return create_app(settings, embedder=embedder, shared=shared)
+
+
+def launch(directory: Path, *, keyed: bool, cost: float, shape: Shape) -> None:
+    """Serves a directory; prints the port first, and what one process has embedded last."""
+    from tsim.server.processes.starting import run
+
+    limits = Limits(workers=shape.threads, rate=1e9, burst=10**9)
     settings = Settings(place=directory, port=0, keys=keyed, limits=limits)
     embedder = Costly(cost)
-    app = create_app(settings, embedder=embedder)
-    listening = listen(settings)
-    port = listening.getsockname()[1]
-    ready = partial(print, json.dumps({"port": port}), flush=True)
-    serve(make_server(app, settings, ready), listening)
+
+    def started(port: int) -> None:
+        print(json.dumps({"port": port}), flush=True)
+
+    run(partial(make, embedder), settings, processes=shape.workers, started=started)
     print(json.dumps({"texts": embedder.texts, "passes": embedder.passes}))
 
 
@@ -140,14 +155,22 @@ class Served:
         return replace(times, cpu=1000 * (self.cpu() - before) / max(1, times.sent))
 
     def cpu(self) -> float:
-        """Returns the seconds of CPU that it has used."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Returns the seconds of CPU that all its processes have used."""
+        ticks = 0
+        for process in self._processes():
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def resident(self) -> int:
-        """Returns the MB that it has in RAM."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) >> 10
+        """Returns the MB that all its processes have in RAM."""
+        found = [(process / "status").read_text() for process in self._processes()]
+        return sum(int(one.partition("VmRSS:")[2].split()[0]) for one in found) >> 10
+
+    def _processes(self) -> list[Path]:
+        own = self._process.pid
+        children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+        return [Path(f"/proc/{one}") for one in (own, *children)]
 
     def stop(self) -> None:
         """Ends it, and learns what it embedded."""
@@ -158,7 +181,7 @@ class Served:
 
 @contextmanager
 def serving(
-    directory: Path, *, keyed: bool = False, cost: float = 0, workers: int
+    directory: Path, *, keyed: bool = False, cost: float = 0, shape: Shape
 ) -> Iterator[Served]:
     headers = {}
     if keyed:
@@ -166,7 +189,8 @@ def serving(
             _, token = access.create(namespace="default", scopes=[*Scope])
         headers["Authorization"] = f"Bearer {token}"
     command = [sys.executable, __file__, "--launch", str(directory), "--cost", str(cost)]
-    command += ["--workers", str(workers), *(["--keyed"] if keyed else [])]
+    command += ["--workers", str(shape.workers), "--threads", str(shape.threads)]
+    command += ["--keyed"] if keyed else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             served = Served(process, headers)
@@ -195,10 +219,11 @@ def requests_of(kind: str, sizes: Sizes, *, searched: str = SEARCHED) -> list[Re
 # --- the library ---
 
 
-def library(directory: Path, kind: str, workers: int, seconds: float, sizes: Sizes) -> Times:
+def library(directory: Path, kind: str, threads: int, seconds: float, sizes: Sizes) -> Times:
     """Does in this process, by threads of Python, what clients let a server do."""
     requests = requests_of(kind, sizes)
     times: list[float] = []
+    sent = 0
     with Memory.open(memory_file(directory), model=Drawn(DIMENSION)) as memory:
         memory.thread(SEARCHED).search(question(0))
         now = time.perf_counter()
@@ -215,23 +240,27 @@ def library(directory: Path, kind: str, workers: int, seconds: float, sizes: Siz
                 else:
                     thread.search(body["query"])
                 ended = time.perf_counter()
+                nonlocal sent
+                sent += 1
                 if ended >= until:
                     return
                 if ended >= counted:
                     times.append(1000 * (ended - begun))
 
-        crowd = [threading.Thread(target=work, args=(997 * n,)) for n in range(workers)]
+        crowd = [threading.Thread(target=work, args=(997 * n,)) for n in range(threads)]
+        began = time.process_time()
         for one in crowd:
             one.start()
         for one in crowd:
             one.join()
-    return Times(milliseconds=times, seconds=seconds)
+        used = time.process_time() - began
+    return Times(milliseconds=times, seconds=seconds, sent=sent, cpu=1000 * used / max(1, sent))
 
 
-def apart(directory: Path, kind: str, workers: int, options: argparse.Namespace) -> Times:
+def apart(directory: Path, kind: str, threads: int, options: argparse.Namespace) -> Times:
     """Runs `library` in a process of its own."""
     command = [sys.executable, __file__, "--library", kind, "--keep", str(directory)]
-    command += ["--workers", str(workers), "--seconds", str(options.seconds)]
+    command += ["--threads", str(threads), "--seconds", str(options.seconds)]
     ran = subprocess.run(
         [*command, *(["--small"] if options.small else [])],
         stdout=subprocess.PIPE,
@@ -331,7 +360,7 @@ def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
     columns = "".join(f"{name:>9}" for name in ("per s", "p50", "p95", "p99", "CPU"))
     print(f"{'':22}{'by':>4}  {'':8}{'× ours':>8}{columns}  (ms)")
     found: dict[tuple[str, int], Times] = {}
-    with serving(directory, workers=options.workers) as served:
+    with serving(directory, shape=options.shape) as served:
         for name in (SEARCHED, LONG):  # they are loaded when they are first used
             served.send(requests_of("search", sizes, searched=name), 1, 0)
         for kind in KINDS:
@@ -341,19 +370,19 @@ def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
                 told("server", clients, kind, times)
         long = served.send(requests_of("search", sizes, searched=LONG), 8, options.seconds)
         told(f"server, {sizes.long} turns", 8, "search", long)
-    with serving(directory, keyed=True, workers=options.workers) as served:
+    with serving(directory, keyed=True, shape=options.shape) as served:
         served.send(requests_of("search", sizes), 1, 0)
         for kind in KINDS:
             times = served.send(requests_of(kind, sizes), 8, options.seconds)
             told("server, with a key", 8, kind, times, found[kind, 8])
     for kind in KINDS:
-        for workers in (1, 8):
+        for threads in (1, 8):
             told(
                 "library in process",
-                workers,
+                threads,
                 kind,
-                apart(directory, kind, workers, options),
-                found[kind, workers],
+                apart(directory, kind, threads, options),
+                found[kind, threads],
             )
     if not options.chroma:
         print("Chroma's server: skipped, its command is not here (pip install chromadb, --chroma)")
@@ -365,10 +394,10 @@ def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
                 told("Chroma's server", clients, kind, times, found[kind, clients])
 
 
-def touching(directory: Path, sizes: Sizes, workers: int) -> None:
+def touching(directory: Path, sizes: Sizes, shape: Shape) -> None:
     """How much RAM a server has when many threads were used."""
     turns = [{"role": one.role, "text": one.text} for one in drawn_turns(20)]
-    with serving(directory, workers=workers) as served, httpx.Client(timeout=60) as client:
+    with serving(directory, shape=shape) as served, httpx.Client(timeout=60) as client:
         before, steps = served.resident(), []
         for n in range(1, sizes.touched + 1):
             address = f"http://127.0.0.1:{served.port}/v1/threads/touched{n}"
@@ -379,10 +408,11 @@ def touching(directory: Path, sizes: Sizes, workers: int) -> None:
 
 
 def batching(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
-    """How many texts share a pass, if a pass takes some time."""
+    """How many texts share a pass of one process, if a pass takes some time."""
+    shape = Shape(workers=1, threads=options.shape.threads)
     for cost in (0.005, 0.02):
         for clients in CROWDS[1:]:
-            with serving(directory, cost=cost, workers=options.workers) as served:
+            with serving(directory, cost=cost, shape=shape) as served:
                 served.send(requests_of("search", sizes), 1, 0)
                 times = served.send(requests_of("mixed", sizes), clients, options.seconds)
             texts, passes = served.embedded["texts"], served.embedded["passes"]
@@ -396,19 +426,21 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5, help="seconds of each figure")
     parser.add_argument("--keep", type=Path, help="a directory for the memory, used again")
     parser.add_argument("--chroma", default=shutil.which("chroma"), help="Chroma's command")
-    parser.add_argument("--workers", type=int, default=Limits().workers, help="of our server")
+    parser.add_argument("--workers", type=int, default=1, help="processes of our server")
+    parser.add_argument("--threads", type=int, default=Limits().workers, help="of all of them")
     parser.add_argument("--only", choices=("rates", "touching", "batching"))
     parser.add_argument("--launch", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--keyed", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--cost", type=float, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--library", choices=KINDS, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.shape = Shape(workers=options.workers, threads=options.threads)
     sizes = SMALL if options.small else Sizes()
     if options.launch:
-        launch(options.launch, keyed=options.keyed, cost=options.cost, workers=options.workers)
+        launch(options.launch, keyed=options.keyed, cost=options.cost, shape=options.shape)
         return
     if options.library:
-        times = library(options.keep, options.library, options.workers, options.seconds, sizes)
+        times = library(options.keep, options.library, options.threads, options.seconds, sizes)
         print(json.dumps(asdict(times)))
         return
     with tempfile.TemporaryDirectory() as name:
@@ -416,13 +448,13 @@ def main() -> None:
         begun = time.perf_counter()
         fill(directory, sizes)
         print(f"{sizes}, filled in {time.perf_counter() - begun:.0f} s")
-        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.workers} workers")
+        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.shape}")
         if options.only in (None, "rates"):
             rates(directory, sizes, options)
         if options.only in (None, "batching"):
             batching(directory, sizes, options)
         if options.only in (None, "touching"):
-            touching(directory, sizes, options.workers)
+            touching(directory, sizes, options.shape)
         print(f"load {os.getloadavg()[0]:.1f} at the end")
 
 

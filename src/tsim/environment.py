@@ -12,10 +12,13 @@ OPENAI_BASE_URL      base URL of chat servers where none is given (default: Open
 Programs that are started in an environment of their own get PATH, LANG, LC_ALL and
 LD_LIBRARY_PATH as they are.
 
-One is set rather than read: ORT_DISABLE_TELEMETRY, for ONNX Runtime.
+Some are set rather than read: ORT_DISABLE_TELEMETRY, for ONNX Runtime, and for the processes of a
+server PROMETHEUS_MULTIPROC_DIR and OPENBLAS_NUM_THREADS.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tsim.errors import InputError
@@ -67,6 +70,27 @@ def inherited() -> dict[str, str]:
 def disable_telemetry() -> None:
     """Keeps ONNX Runtime from reporting to its maker; only works before it is imported."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+@contextmanager
+def for_workers(figures: Path, threads: int) -> Iterator[None]:
+    """Sets what processes that are started in the block read when they import libraries.
+
+    Args:
+        figures: A directory in which they count together, for Prometheus.
+        threads: How many threads NumPy may use in each, unless the user has said so.
+    """
+    mine = {"PROMETHEUS_MULTIPROC_DIR": str(figures)}
+    mine |= {name: str(threads) for name in ("OPENBLAS_NUM_THREADS",) if name not in os.environ}
+    before = {name: os.environ.get(name) for name in mine}
+    os.environ.update(mine)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 def api_key(variable: str) -> str:

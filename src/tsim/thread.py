@@ -419,11 +419,12 @@ class Thread(StoredThread):
                         engine = self._current(reader)
                     if not gone:
                         return Forgotten(turns=())
-                    changes, forgotten = engine.forget(gone, self._host(self._store, embedder))
-                    # Reload the thread: the remaining rows move up, and must score as if the
-                    # removed ones had never existed.
-                    self._engine = None
-                    if self._commit(changes, engine.counters, way):
+                    host = self._host(self._store, embedder)
+                    changes, forgotten, rest = engine.forget(gone, host)
+                    self._engine = None  # in case storing fails
+                    stored = self._commit(changes, engine.counters, way)
+                    self._engine = rest if stored else rest and engine
+                    if stored:
                         break
                 way.lost()
         return replace(forgotten, scrubbed=self._store.scrub() & cached.forget_removed())

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tsim.arguments import positive
 from tsim.cli.extras import require_server
 from tsim.cli.options import PLACE, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
@@ -27,6 +28,9 @@ def serve(
     tokens: Annotated[
         str, typer.Option(help="What counts the tokens of budgets, as for tsim context.")
     ] = "estimate",
+    workers: Annotated[
+        int, typer.Option(help="Processes that answer: one for each core that they may use.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Serve memories over HTTP: REST, MCP and the inspector.
@@ -37,13 +41,15 @@ def serve(
     Example: tsim serve
 
     Example: tsim serve --at /srv/memories --host 0.0.0.0 --allow-host memory.example.org
+
+    Example: tsim serve --workers 4
     """
     require_server()
-    from tsim.embed import open_embedder
-    from tsim.server import running
     from tsim.server.access.gate import Access
-    from tsim.server.app import create_app
+    from tsim.server.app import open_app
+    from tsim.server.processes.starting import run
 
+    positive(workers=workers)
     there = Settings(place=at)
     with_keys = keys
     if there.access.is_file():
@@ -67,20 +73,15 @@ def serve(
         keys=with_keys,
     )
     new = " (new)" if not at.exists() else ""
-    # Before anything is made: a model that cannot be used should not be served.
-    embedder = open_embedder(model)
-    embedder.embed_query("ready")
-    app = create_app(settings, embedder=embedder)
-    listening = running.listen(settings)
     name = f"[{host}]" if ":" in host else host
-    url = f"http://{name}:{listening.getsockname()[1]}"
 
-    def started() -> None:
+    def started(port: int) -> None:
+        url = f"http://{name}:{port}"
         if as_json:
-            print_json({"url": url, "place": str(at), "keys": with_keys})
+            print_json({"url": url, "place": str(at), "keys": with_keys, "workers": workers})
             return
         who = "keys needed" if with_keys else "no keys, this machine"
         tell(f"serving {at}{new} on {url} ({who})")
         tell(f"inspector {url}/inspector · API {url}/docs · MCP {url}/mcp · Ctrl-C stops")
 
-    running.serve(running.make_server(app, settings, started), listening)
+    run(open_app, settings, processes=workers, started=started)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tsim.embed.cache import CachedEmbedder
+from tsim.embed.cores import machine_threads
 from tsim.embed.models import KNOWN as KNOWN_MODELS
 from tsim.embed.models import find_spec
 from tsim.embed.opening import open_embedder
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
     from tsim.embed.cross import CrossEncoder
     from tsim.embed.onnx import OnnxEmbedder
     from tsim.embed.remote import RemoteEmbedder
-    from tsim.embed.runtime import machine_threads
 else:
     _LATER = {
         "CrossEncoder": "cross",
         "OnnxEmbedder": "onnx",
         "RemoteEmbedder": "remote",
-        "machine_threads": "runtime",
     }
 
     def __getattr__(name: str) -> object:

@@ -2,7 +2,6 @@
 
 import glob
 import json
-import os
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from tokenizers import Tokenizer
 
 from tsim import private, unfinished
 from tsim.embed.bert import OPSET
+from tsim.embed.cores import machine_threads
 from tsim.embed.models import PACKED_FILE
 from tsim.embed.packed import packed_tokenizer
 from tsim.errors import ModelError
@@ -33,11 +33,6 @@ Ids: TypeAlias = npt.NDArray[np.int64]
 # Larger batches are no faster on CPUs; at this size the hidden states fit into the CPU cache.
 BATCH_TOKENS = 2048
 WEIGHTS_FILES = ("model.safetensors", "onnx/model.onnx", "model.onnx", PACKED_FILE)
-
-
-def machine_threads() -> int:
-    """Returns the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def weights_file(directory: Path) -> Path:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.filter import Filter, notes
+from tsim.index.taking import Places, moved, renumbered, taken
 from tsim.types import Turn
 
 UNKNOWN = math.nan
@@ -31,6 +32,20 @@ class Attributes:
             self._noted.setdefault(note, array("I")).append(len(self))
         self._times.append(UNKNOWN if turn.at is None else turn.at)
         self._roles.append(self._numbers.setdefault(turn.role, len(self._numbers)))
+
+    def kept(self, places: Places) -> "Attributes":
+        """Returns the attributes of some places alone."""
+        out = Attributes()
+        out._times = taken(self._times, places)
+        former, out._roles = renumbered(self.roles[places])
+        roles = [*self._numbers]
+        out._numbers = {roles[number]: place for place, number in enumerate(former)}
+        place_of = moved(places, len(self))
+        for note, noted in self._noted.items():
+            left = place_of[np.frombuffer(noted, dtype=np.uint32)]
+            if (left >= 0).any():
+                out._noted[note] = array("I", left[left >= 0].astype(np.uint32).tobytes())
+        return out
 
     @property
     def times(self) -> npt.NDArray[np.float64]:

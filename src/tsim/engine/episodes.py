@@ -264,7 +264,7 @@ class EpisodeEngine(Numbered):
         """Returns nothing, since this method does not look for replies."""
         return []
 
-    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
+    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten, None]:
         """Removes turns; updates the summaries of their episodes and their clusters."""
         gone = set(turns)
         touched = sorted({self._turn_episodes[self._place(turn)] for turn in gone})
@@ -285,13 +285,14 @@ class EpisodeEngine(Numbered):
             removed_turns=tuple(sorted(gone)),
             removed_episodes=emptied,
         )
-        return changes, Forgotten(
+        forgotten = Forgotten(
             turns=changes.removed_turns,
             episodes=emptied,
             rebuilt_episodes=tuple(e for e in touched if left[e]),
             rebuilt_clusters=tuple(cluster.id for cluster in changes.clusters),
             removed_clusters=changes.removed_clusters,
         )
+        return changes, forgotten, None
 
     def _advance(self, new: NewTurn, vector: Vector, finished: dict[int, list[Turn]]) -> int | None:
         """Advances the segmenter; returns the episode that this turn closes, if any."""

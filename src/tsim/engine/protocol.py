@@ -177,8 +177,16 @@ class Engine(Protocol):
         """
         ...
 
-    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
-        """Removes turns and recomputes the data derived from them."""
+    def forget(
+        self, turns: Sequence[int], host: Host
+    ) -> tuple[Changes, Forgotten, "Engine | None"]:
+        """Recomputes what is derived from turns that are to be forgotten.
+
+        Returns:
+            What must be stored, what is said about it, and the engine after that, which scores as
+            if the turns had never existed. If it is None, the thread must be loaded again, also if
+            nothing is stored; else this engine stays as it is.
+        """
         ...
 
 

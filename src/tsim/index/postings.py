@@ -7,11 +7,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from tsim.index.taking import Places, consecutive, moved, renumbered, taken
 from tsim.index.windows import summed
 from tsim.vectors import Vector
 from tsim.words import DENSE, extent, terms
@@ -24,7 +24,6 @@ LEAST_PART = 4
 # Longer words are no compounds but data, whose parts are too many to look for.
 LONGEST_COMPOUND = 64
 MOST_RELATED = 4
-Places: TypeAlias = npt.NDArray[np.int64]
 
 
 class Postings:
@@ -68,6 +67,27 @@ class Postings:
         length = counted.total()
         self._lengths.append(length)
         self._total += length
+
+    def kept(self, places: Places) -> "Postings":
+        """Returns the index of some documents alone, as if there had never been others."""
+        out = Postings(k1=self.k1, b=self.b)
+        out._lengths = taken(self._lengths, places)
+        out._total = sum(out._lengths)
+        ends = np.frombuffer(self._ends, dtype=np.uint64).astype(np.int64)
+        sizes = np.diff(ends)[places]
+        out._ends.frombytes(np.cumsum(sizes).astype(np.uint64).tobytes())
+        said = taken(self._said, consecutive(ends[places], sizes))
+        former, out._said = renumbered(np.frombuffer(said, dtype=np.uint32))
+        out._terms = [self._terms[number] for number in former]
+        out._numbers = {term: number for number, term in enumerate(out._terms)}
+        number_of = moved(places, len(self))
+        for term in out._terms:
+            documents = number_of[np.frombuffer(self._documents[term], dtype=np.uint32)]
+            here = np.flatnonzero(documents >= 0)
+            out._documents[term] = array("I", documents[here].astype(np.uint32).tobytes())
+            out._counts[term] = taken(self._counts[term], here)
+            out._words += extent([term])
+        return out
 
     def document_frequency(self, term: str) -> int:
         """Returns the number of documents that contain a term."""

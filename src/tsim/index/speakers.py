@@ -11,12 +11,13 @@ A speaker is called by the role, if that is a name, and by what the other one sa
 import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from tsim.index.taking import Places, renumbered, taken
 from tsim.stopwords import STOP
 from tsim.types import MODEL_ROLES, USER_ROLE
 from tsim.vectors import Vector
@@ -108,6 +109,14 @@ def first_person(text: str) -> int:
     return sum(map(_remembered, words))
 
 
+def _names_called(text: str) -> set[str]:
+    """Returns the names in greetings at the beginning of a turn, casefolded."""
+    opening = text[:OPENING]
+    if not MAYBE_CALLED.search(opening):
+        return set()
+    return {found["name"].casefold() for found in CALLED.finditer(opening)}
+
+
 def _is_first_person(word: str) -> bool:
     return FIRST_PERSON.fullmatch(word) is not None
 
@@ -138,10 +147,37 @@ class Speakers:
         self._first_person.extend(counts)
         self._said[number] += 1
         self._told[number] += any(counts)
-        opening = passages[0][:OPENING]
-        if MAYBE_CALLED.search(opening):
-            for name in {found["name"].casefold() for found in CALLED.finditer(opening)}:
-                self._calls.setdefault(name, Counter())[number] += 1
+        for name in _names_called(passages[0]):
+            self._calls.setdefault(name, Counter())[number] += 1
+
+    def kept(
+        self, places: Places, begins: npt.NDArray[np.bool_], forgotten: Iterable[tuple[str, str]]
+    ) -> "Speakers":
+        """Returns the speakers of some passages alone, as if there had never been others.
+
+        Args:
+            places: The passages; those of a turn are there together.
+            begins: Which of them begin a turn.
+            forgotten: The roles of the other turns, and their first passages.
+        """
+        out = Speakers()
+        roles = [*self._numbers]
+        former, out._speakers = renumbered(self.numbers[places])
+        out._numbers = {roles[number]: place for place, number in enumerate(former)}
+        out._first_person = taken(self._first_person, places)
+        said = out.numbers[begins]
+        told = np.bincount(np.cumsum(begins) - 1, weights=np.array(out._first_person)) > 0
+        out._said = np.bincount(said, minlength=len(former)).tolist()
+        out._told = np.bincount(said[told], minlength=len(former)).tolist()
+        fewer: dict[str, Counter[int]] = {}
+        for role, text in forgotten:
+            for name in _names_called(text):
+                fewer.setdefault(name, Counter())[self._numbers[role]] += 1
+        for name, calls in self._calls.items():
+            left = calls - fewer.get(name, Counter())
+            if left:
+                out._calls[name] = Counter({former.index(by): n for by, n in left.items()})
+        return out
 
     @property
     def numbers(self) -> npt.NDArray[np.uint32]:

@@ -8,16 +8,18 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.responses import RedirectResponse
 
 from tsim import __version__, private
-from tsim.embed import Embedder, open_embedder
+from tsim.embed import Embedder, machine_threads, open_embedder
 from tsim.errors import AccessError
 from tsim.server import inspector, problems, rest
 from tsim.server.access import Scope
+from tsim.server.access.failures import BURST, RATE, Failures
 from tsim.server.access.gate import Access
 from tsim.server.batching import BatchingEmbedder
 from tsim.server.guard import Guard
 from tsim.server.mcp.http import McpEndpoint
 from tsim.server.metrics import Measured, Metrics
 from tsim.server.namespaces import Namespaces
+from tsim.server.processes import Shared
 from tsim.server.reference import add_reference
 from tsim.server.service import Service
 from tsim.server.settings import Settings
@@ -38,12 +40,31 @@ Send a key as `Authorization: Bearer tsim_…`. Every route is also under
 """
 
 
-def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastAPI:
+def open_app(settings: Settings, shared: Shared) -> FastAPI:
+    """Makes the application of a server, after its model was tried.
+
+    Args:
+        settings: Where the memories are and who may use them.
+        shared: What it has in common with other processes of the server.
+
+    Raises:
+        StoreError: The file of keys cannot be used.
+        ModelError: The model cannot be used. Nothing was made.
+    """
+    embedder = open_embedder(settings.model, threads=max(1, machine_threads() // shared.processes))
+    embedder.embed_query("ready")
+    return create_app(settings, embedder=embedder, shared=shared)
+
+
+def create_app(
+    settings: Settings, *, embedder: Embedder | None = None, shared: Shared | None = None
+) -> FastAPI:
     """Makes the application of a server.
 
     Args:
         settings: Where the memories are and who may use them.
         embedder: Computes the vectors; by default the model of the settings.
+        shared: What it has in common with other processes of the server.
 
     Raises:
         StoreError: The file of keys cannot be used.
@@ -52,10 +73,12 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
     private.make_directory(settings.directory)
     batching = BatchingEmbedder(embedder or open_embedder(settings.model))
     namespaces = Namespaces(settings, batching)
-    access = Access(settings.access)
-    service = Service(settings, namespaces, access)
+    shared = shared or Shared()
+    failures = Failures(shared.rates("wrong keys", RATE, BURST))
+    access = Access(settings.access, failures=failures)
+    service = Service(settings, namespaces, access, shared)
     endpoint = McpEndpoint(service)
-    metrics = Metrics()
+    metrics = Metrics(shared.directory)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -83,8 +106,8 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
     app.state.ready = False
     problems.register(app)
     app.include_router(_health(metrics))
-    app.include_router(rest.router(), prefix="/v1")
-    app.include_router(rest.router(), prefix="/v1/namespaces/{namespace}", include_in_schema=False)
+    rest.add_routes(app, "/v1", described=True)
+    rest.add_routes(app, "/v1/namespaces/{namespace}", described=False)
     add_reference(app, keys=settings.keys)
     app.include_router(inspector.router(service))
 
@@ -101,7 +124,7 @@ def create_app(settings: Settings, *, embedder: Embedder | None = None) -> FastA
     ):
         metrics.watch(name, about, value)
     app.add_middleware(Measured, metrics=metrics)
-    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Guard, settings=settings, shared=shared)
     return app
 
 

@@ -18,7 +18,7 @@ from tsim.errors import (
     TsimError,
 )
 from tsim.server import problems
-from tsim.server.rates import Rates
+from tsim.server.processes import Shared
 from tsim.server.service import SENDER
 from tsim.server.settings import LOOPBACK, Settings
 
@@ -44,16 +44,17 @@ HEADERS = (
 class Guard:
     """Refuses what no part of the server should have to deal with."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, shared: Shared) -> None:
         """Wraps an application.
 
         Args:
             app: The application.
             settings: The server's bounds, and by which names it may be addressed.
+            shared: What it has in common with other processes of the server.
         """
         self._app = app
         self._limits = settings.limits
-        self._rates = Rates(settings.limits.rate, settings.limits.burst)
+        self._rates = shared.rates("requests", settings.limits.rate, settings.limits.burst)
         self._hosts = allowed_hosts(settings)
         self._held = _Held(settings.limits.bodies)
 

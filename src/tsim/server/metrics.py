@@ -1,6 +1,9 @@
 """Figures for Prometheus. They name routes, never namespaces, threads or keys."""
 
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
 
 from prometheus_client import (
     CollectorRegistry,
@@ -9,17 +12,24 @@ from prometheus_client import (
     Histogram,
     generate_latest,
 )
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """Counts what the server does."""
+    """Counts what the server does, all processes of it together."""
 
-    def __init__(self) -> None:
-        """Begins at zero."""
+    def __init__(self, directory: Path | None = None) -> None:
+        """Begins at zero.
+
+        Args:
+            directory: Where several processes count together; see `environment.for_workers`.
+        """
         self.registry = CollectorRegistry()
+        self._directory = directory
+        self._watched: list[tuple[Gauge, Callable[[], float]]] = []
         self.requests = Counter(
             "tsim_requests", "Requests.", ("method", "route", "status"), registry=self.registry
         )
@@ -30,15 +40,34 @@ class Metrics:
             buckets=BUCKETS,
             registry=self.registry,
         )
-        self.running = Gauge("tsim_requests_running", "Requests now.", registry=self.registry)
+        self.running = self._gauge("requests_running", "Requests now.")
 
-    def watch(self, name: str, about: str, value: object) -> None:
-        """Adds a figure that a function returns when it is asked for."""
-        Gauge(f"tsim_{name}", about, registry=self.registry).set_function(value)  # type: ignore[arg-type]
+    def watch(self, name: str, about: str, value: Callable[[], float]) -> None:
+        """Adds a figure that a function returns."""
+        self._watched.append((self._gauge(name, about), value))
+
+    def settle(self) -> None:
+        """Takes down the figures that functions return, where other processes show them, too."""
+        if self._directory is not None:
+            self._take_down()
 
     def text(self) -> bytes:
         """Returns all figures as Prometheus reads them."""
-        return generate_latest(self.registry)
+        self._take_down()
+        if self._directory is None:
+            return generate_latest(self.registry)
+        of_all = CollectorRegistry()
+        MultiProcessCollector(of_all, path=str(self._directory))  # type: ignore[no-untyped-call]
+        return generate_latest(of_all)
+
+    def _gauge(self, name: str, about: str) -> Gauge:
+        # What a process that has died counted last is no longer so.
+        mode: Literal["livesum"] = "livesum"
+        return Gauge(f"tsim_{name}", about, registry=self.registry, multiprocess_mode=mode)
+
+    def _take_down(self) -> None:
+        for gauge, value in self._watched:
+            gauge.set(value())
 
 
 class Measured:
@@ -72,3 +101,4 @@ class Measured:
             method = scope["method"] if route != "other" else "other"
             self._metrics.requests.labels(method, route, status).inc()
             self._metrics.seconds.labels(method, route).observe(time.perf_counter() - begun)
+            self._metrics.settle()

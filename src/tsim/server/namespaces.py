@@ -40,6 +40,8 @@ class Namespaces:
             most: Memories that stay open while nobody uses them.
         """
         self._settings = settings
+        # Asked for once: to tell a directory from a file takes a look at the disk.
+        self._only, self._directory = settings.only, settings.directory
         self._embedder = embedder
         self._most = most
         # One bound for the threads of all memories together.
@@ -54,10 +56,9 @@ class Namespaces:
 
     def names(self) -> list[str]:
         """Returns the namespaces that have a memory, sorted."""
-        only = self._settings.only
-        if only is not None:
-            return [only] if self._settings.place.is_file() else []
-        found = self._settings.directory.glob(f"*{FILE}")
+        if self._only is not None:
+            return [self._only] if self._settings.place.is_file() else []
+        found = self._directory.glob(f"*{FILE}")
         return sorted(path.stem for path in found if path.is_file())
 
     @contextmanager
@@ -102,7 +103,7 @@ class Namespaces:
                 yield memory
             return
         with (
-            unfinished.scratch(self._settings.directory) as directory,
+            unfinished.scratch(self._directory) as directory,
             self._open(directory / path.name) as memory,
         ):
             yield memory
@@ -112,9 +113,9 @@ class Namespaces:
         self._close_unused(0)
 
     def _path(self, name: str) -> Path:
-        if self._settings.only not in (None, check_namespace(name)):
+        if self._only not in (None, check_namespace(name)):
             raise _missing()
-        return self._settings.directory / f"{name}{FILE}"
+        return self._directory / f"{name}{FILE}"
 
     def _opened_at(self, path: Path, opened: _Opened, create: bool) -> Memory:
         with opened.opening:

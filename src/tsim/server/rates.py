@@ -3,9 +3,22 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from typing import Protocol
 
 # Buckets that are kept; the least recently used one is dropped, and is full when it comes back.
 BUCKETS = 10_000
+
+
+class Buckets(Protocol):
+    """A bucket for each sender, of one process or of several."""
+
+    def take(self, sender: Hashable) -> bool:
+        """Returns whether the sender may send a request now."""
+        ...
+
+    def give_back(self, sender: Hashable) -> None:
+        """Returns the token of a request that is not to count."""
+        ...
 
 
 class Rates:

@@ -51,7 +51,11 @@ def serve(server: uvicorn.Server, listening: socket.socket) -> None:
 
 
 def make_server(
-    app: FastAPI, settings: Settings, started: Callable[[], None] = lambda: None
+    app: FastAPI,
+    settings: Settings,
+    started: Callable[[], None] = lambda: None,
+    *,
+    among: bool = False,
 ) -> uvicorn.Server:
     """Returns a server that has not begun to answer.
 
@@ -59,6 +63,8 @@ def make_server(
         app: The application.
         settings: Its bounds.
         started: Called when it is ready.
+        among: Whether other processes have the same socket; each takes one connection at a time
+            then, so that all get some.
     """
     limits = settings.limits
     config = uvicorn.Config(
@@ -70,6 +76,7 @@ def make_server(
         access_log=False,  # addresses name threads, and threads name people
         server_header=False,
         proxy_headers=False,
+        backlog=1 if among else BACKLOG,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
     )
@@ -83,6 +90,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(BACKLOG)  # asyncio's is also how many it takes at a time
         if self.started:
             self._ready()
 

@@ -5,16 +5,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
-from weakref import WeakValueDictionary
 
-from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 
-from tsim.errors import AccessError, InputError, LimitError
+from tsim.errors import AccessError, InputError
 from tsim.memory import Memory
 from tsim.server.access import Principal, Scope
 from tsim.server.namespaces import Namespaces
+from tsim.server.processes import Shared
 from tsim.server.settings import Settings
+from tsim.server.working import Workers
 
 T = TypeVar("T")
 
@@ -51,19 +51,22 @@ class Caller:
 class Service:
     """Answers for one server; made when it starts."""
 
-    def __init__(self, settings: Settings, namespaces: Namespaces, gate: Gate) -> None:
+    def __init__(
+        self, settings: Settings, namespaces: Namespaces, gate: Gate, shared: Shared
+    ) -> None:
         """Combines the parts.
 
         Args:
             settings: What the server was started with.
             namespaces: The memories.
             gate: The keys and the audit log.
+            shared: What it has in common with other processes of the server.
         """
         self.settings = settings
+        self.shared = shared
         self.namespaces = namespaces
         self.gate = gate
-        self._workers: CapacityLimiter | None = None
-        self._shares: WeakValueDictionary[Hashable, CapacityLimiter] = WeakValueDictionary()
+        self._workers = Workers(settings.limits)
 
     async def work(self, function: Callable[[], T]) -> T:
         """Runs what blocks in one of a few threads, of which no sender gets all.
@@ -71,18 +74,7 @@ class Service:
         Raises:
             LimitError: Too many others wait already.
         """
-        limits = self.settings.limits
-        if self._workers is None:
-            self._workers = CapacityLimiter(limits.workers)
-        share = self._shares.get(SENDER.get())
-        if share is None:
-            share = CapacityLimiter(max(1, limits.workers * 3 // 4))
-            self._shares[SENDER.get()] = share
-        if any(one.statistics().tasks_waiting >= limits.waiting for one in (self._workers, share)):
-            raise LimitError("too many requests wait already; try again in a second")
-        async with share:
-            # What was begun is finished, also if the client has gone.
-            return await to_thread.run_sync(function, limiter=self._workers)
+        return await self._workers.run(function, SENDER.get())
 
     def caller(
         self, connection: HTTPConnection, scope: Scope | None, named: str | None = None

@@ -1,7 +1,7 @@
 """What a server is started with."""
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tsim.errors import InputError
@@ -53,6 +53,17 @@ class Limits:
     send_seconds: float = 30.0
     drain_seconds: float = 30.0
 
+    def among(self, processes: int) -> "Limits":
+        """Returns the bounds of one of several processes, which hold for all of them together.
+
+        Rates are not divided: they are counted together.
+        """
+        shares = {
+            name: -(-getattr(self, name) // processes)
+            for name in ("bodies", "resident", "workers", "waiting", "connections")
+        }
+        return replace(self, **shares)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -89,6 +100,10 @@ class Settings:
                 f"without keys the server listens only to this machine, found --host {self.host}; "
                 "make a key (tsim keys create), or use --host 127.0.0.1"
             )
+
+    def among(self, processes: int) -> "Settings":
+        """Returns what one of several processes is started with."""
+        return replace(self, limits=self.limits.among(processes))
 
     @property
     def directory(self) -> Path:

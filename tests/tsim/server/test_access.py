@@ -23,6 +23,7 @@ from tsim.server.access import EVERYTHING, Principal, Scope, keys
 from tsim.server.access.failures import Failures
 from tsim.server.access.gate import Access
 from tsim.server.access.seen import Seen
+from tsim.server.rates import Rates
 from tsim.server.service import Gate
 from tsim.store import SqliteStore
 
@@ -258,7 +259,7 @@ def test_a_server_knows_whether_anybody_can_use_it(access, clock):
 
 
 def test_wrong_keys_are_refused_quickly_when_there_are_many(path, clock, checks):
-    with Access(path, failures=Failures(rate=2, burst=3, clock=clock)) as access:
+    with Access(path, failures=Failures(Rates(2, 3, clock=clock))) as access:
         known, fresh = new(access), new(access)
         access.admit(known)
         for _ in range(3):
@@ -286,7 +287,7 @@ def test_wrong_keys_are_refused_quickly_when_there_are_many(path, clock, checks)
 
 
 def test_right_keys_do_not_count_as_failures(path, clock):
-    with Access(path, failures=Failures(rate=0, burst=1, clock=clock), remembered=1) as access:
+    with Access(path, failures=Failures(Rates(0, 1, clock=clock)), remembered=1) as access:
         tokens = [new(access) for _ in range(3)]
         for token in tokens * 2:  # none of them is remembered long enough
             access.admit(token)

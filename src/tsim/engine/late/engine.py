@@ -10,14 +10,16 @@ it the value of each turn (`scoring.py`), packs the most valuable turns and expl
 was chosen (`explaining.py`).
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tsim.assemble import chronological
 from tsim.engine.late.explaining import explain
+from tsim.engine.late.forgetting import key, rerun, texts
 from tsim.engine.late.index import Mark, ThreadIndex
 from tsim.engine.late.pricing import prices
 from tsim.engine.late.relevance import Asked, ask, resume
@@ -36,8 +38,6 @@ from tsim.vectors import Vector, Vectors, best
 
 # Windows per view that `views` reports.
 SHOWN = 12
-# Turns that are read before runs are closed.
-CHUNK = 512
 # The probability above which a turn is more likely than all others together.
 PROBABLY = 0.5
 # When a search returns nothing by default: see `LateEngine._silent`.
@@ -113,11 +113,13 @@ class LateEngine(Numbered):
         self._counters = state.counters
         self._turn_ids += rows.turns
         self._turn_episodes += rows.episodes
-        if state.spans:
-            # In the order in which they closed: sums over runs then have the same last bit.
-            spans = sorted(state.spans, key=lambda row: (row.last, row.first))
-            runs = [(self._place(row.first), self._place(row.last) + 1) for row in spans]
-            self.index.add_runs(runs, [row.vector for row in spans])
+        self._add_spans(state.spans)
+
+    def _add_spans(self, rows: Sequence[SpanRow]) -> None:
+        # In the order in which they closed: sums over runs then have the same last bit.
+        spans = sorted(rows, key=lambda row: (row.last, row.first))
+        runs = [(self._place(row.first), self._place(row.last) + 1) for row in spans]
+        self.index.add_runs(runs, [row.vector for row in spans])
 
     def grow(
         self,
@@ -264,48 +266,53 @@ class LateEngine(Numbered):
         found = [Reply(turn=turn, to=to, probability=p) for (turn, to), p in likely.items()]
         return sorted(found, key=lambda one: (one.turn, -one.probability, one.to))
 
-    def forget(self, turns: Sequence[int], host: Host) -> tuple[Changes, Forgotten]:
-        """Removes turns, and embeds the runs of the remaining turns anew where they changed."""
+    def forget(
+        self, turns: Sequence[int], host: Host
+    ) -> tuple[Changes, Forgotten, "LateEngine | None"]:
+        """Embeds the runs of the remaining turns anew where they change."""
         gone = {*turns}
         owner = dict(zip(self._turn_ids, self._turn_episodes, strict=True))
         left = {owner[turn] for turn in owner if turn not in gone}
         touched = sorted({owner[turn] for turn in gone})
         emptied = tuple(episode for episode in touched if episode not in left)
-        removed, added = self._rerun(gone, host) if self.settings.runs.embedded else ([], [])
-        changes = Changes(
-            removed_turns=tuple(sorted(gone)),
-            removed_episodes=emptied,
-            removed_spans=tuple(removed),
-            spans=tuple(added),
-        )
-        return changes, Forgotten(
+        changes = Changes(removed_turns=tuple(sorted(gone)), removed_episodes=emptied)
+        if self.settings.runs.embedded:
+            runs = rerun(self.index, self._turn_ids, gone, host.turns)
+            added = _rows([*runs.added], host.embed([*runs.added.values()]))
+            changes = replace(changes, removed_spans=tuple(runs.removed), spans=tuple(added))
+        forgotten = Forgotten(
             turns=changes.removed_turns,
             episodes=emptied,
             rebuilt_episodes=tuple(episode for episode in touched if episode in left),
         )
+        return changes, forgotten, self._without(gone, changes, host)
 
-    def _rerun(self, gone: set[int], host: Host) -> tuple[list[tuple[int, int]], list[SpanRow]]:
-        """Returns the keys of runs that change when turns are removed, and their replacements."""
+    def _without(self, gone: set[int], changes: Changes, host: Host) -> "LateEngine | None":
+        """Returns the engine after changes; None if it was not read, and has to be loaded."""
+        if self.index.unread < len(self._turn_ids):
+            return None
+
+        def at(places: Sequence[int]) -> dict[int, Turn]:
+            turns = texts([self._turn_ids[place] for place in places], host.turns)
+            return {self._place(turn.id): turn for turn in turns.values()}
+
         kept = [place for place, turn in enumerate(self._turn_ids) if turn not in gone]
-        ids = [self._turn_ids[place] for place in kept]
-        fresh = self._indexed(
-            self.index.vectors.dimension,
-            self.index.vectors.take(kept),
-            self.index.passages.starts[kept].tolist(),
-        )
-        wanted: dict[tuple[int, int], str] = {}
-        left = (turn for turn in host.since(ids[0] if ids else 0) if turn.id not in gone)
-        for count, turn in enumerate(left, 1):
-            fresh.read(turn)
-            # Runs are closed as texts are read, since only recent texts are kept.
-            if count % CHUNK == 0 or fresh.unread == len(ids):
-                wanted.update(_keyed(fresh, ids))
-        stored = {_key(run, self._turn_ids) for run in self.index.runs}
-        cut = sorted(gone)
-        intact = {key for key in stored if bisect_left(cut, key[0]) == bisect_right(cut, key[1])}
-        removed = sorted(stored - (intact & wanted.keys()))
-        new = sorted(wanted.keys() - intact)
-        return removed, _rows(new, host.embed([wanted[key] for key in new]))
+        out = copy(self)
+        out.index = self.index.kept(np.array(kept, dtype=np.int64), at)
+        out._turn_ids = [self._turn_ids[place] for place in kept]
+        out._turn_episodes = [self._turn_episodes[place] for place in kept]
+        out._mark = None
+        removed = {*changes.removed_spans}
+        stored = {key(run, self._turn_ids): row for run, row in self.index.runs.items()}
+        spans = [
+            SpanRow(first=first, last=last, vector=self.index.run_vectors[row])
+            for (first, last), row in stored.items()
+            if (first, last) not in removed
+        ]
+        if self.settings.runs.embedded:
+            out._add_spans([*spans, *changes.spans])
+        out._add_means(out.index.close_runs())  # none if runs are embedded and stored
+        return out
 
     def _indexed(self, dimension: int, vectors: Vectors, starts: Sequence[int]) -> ThreadIndex:
         settings = self.settings
@@ -345,7 +352,7 @@ class LateEngine(Numbered):
             return []
         vectors = host.embed([self.index.text(run) for run in runs])
         self.index.add_runs(runs, vectors)
-        return _rows([_key(run, self._turn_ids) for run in runs], vectors)
+        return _rows([key(run, self._turn_ids) for run in runs], vectors)
 
     def _add_means(self, runs: Sequence[Run]) -> None:
         self.index.add_runs(runs, [self.index.mean(run) for run in runs])
@@ -409,18 +416,8 @@ def _exceeds(place: int, room: int, costs: Prices) -> bool:
     return costs.turns([place])[0] + costs.heading > room
 
 
-def _key(run: Run, ids: Sequence[int]) -> tuple[int, int]:
-    """Returns the ids of a run's first and last turns."""
-    return ids[run[0]], ids[run[1] - 1]
-
-
 def _rows(keys: Sequence[tuple[int, int]], vectors: Vectors | Sequence[Vector]) -> list[SpanRow]:
     return [
         SpanRow(first=first, last=last, vector=vector)
         for (first, last), vector in zip(keys, vectors, strict=True)
     ]
-
-
-def _keyed(index: ThreadIndex, ids: Sequence[int]) -> dict[tuple[int, int], str]:
-    """Returns the runs that have just closed: their keys and texts."""
-    return {_key(run, ids): index.text(run) for run in index.close_runs()}

@@ -7,7 +7,7 @@ are added with the turns; texts may be read later, before the next search.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, TypeVar
@@ -18,9 +18,10 @@ import numpy.typing as npt
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
 from tsim.engine.late.passages import Passages, Range
-from tsim.engine.late.runs import RunTable, consecutive
+from tsim.engine.late.runs import RunTable
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
+from tsim.index.taking import Places, consecutive, taken
 from tsim.rank import Paths, SpanSettings, Values, paths
 from tsim.rank.fitted import Columns
 from tsim.segment import (
@@ -102,6 +103,7 @@ class ThreadIndex:
         runs: The closed runs, each with its row in `run_vectors`.
         dated: Whether the time of any turn is known.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
+        run_settings: Constants of runs.
     """
 
     def __init__(
@@ -128,6 +130,7 @@ class ThreadIndex:
         """
         self.passages = Passages(starts)
         self._boundary = boundary
+        self._links = links
         self._span = span
         self._lengths = array("I")
         self._sizes = {WORDS: array("Q"), ESTIMATE: array("Q")}
@@ -136,7 +139,7 @@ class ThreadIndex:
         self._last: Cues | None = None
         self._cues = array("d")
         self._odds = array("f")
-        self._run_settings = runs
+        self.run_settings = runs
         self._cutter = RunCutter(runs)
         self._recent: dict[int, str] = {}
         self._unlearnt: list[tuple[Turn, list[Range], list[str]]] = []
@@ -155,6 +158,61 @@ class ThreadIndex:
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    def part(self, places: Sequence[int] | npt.NDArray[np.int64]) -> "ThreadIndex":
+        """Returns an index of some places alone, without their texts."""
+        return ThreadIndex(
+            self.vectors.dimension,
+            self.vectors.take(places),
+            self.passages.starts[places].tolist(),
+            boundary=self._boundary,
+            links=self._links,
+            runs=self.run_settings,
+            span=self._span,
+        )
+
+    def kept(
+        self, places: Places, at: Callable[[Sequence[int]], Mapping[int, Turn]]
+    ) -> "ThreadIndex":
+        """Returns an index of some places, without runs, as if there had never been others.
+
+        Args:
+            places: The places of whole turns; all turns have been read.
+            at: Returns the turns that begin at some places, by place.
+        """
+        self.learn()
+        out = self.part(places)
+        out.passages = self.passages.kept(places)
+        out._lengths = taken(self._lengths, places)
+        out._sizes = {measure: taken(sizes, places) for measure, sizes in self._sizes.items()}
+        for ours, theirs in ((self._users, out._users), (self._asks, out._asks)):
+            theirs.extend(np.frombuffer(ours, dtype=np.uint8)[places].tobytes())
+        firsts, begins = np.flatnonzero(self.passages.starts == 0), out.passages.starts == 0
+        left = places[begins]
+        gone = np.setdiff1d(firsts, left).tolist()
+        # Turns that are now preceded by another one.
+        joints = np.flatnonzero(np.diff(np.searchsorted(firsts, left), prepend=-1) != 1)
+        beside = left[np.union1d(joints, np.maximum(joints - 1, 0))]
+        turns = at([*{*gone, *beside.tolist(), *left[-RECENT:].tolist()}])
+        ends = ((turns[place], self.passages[place][1]) for place in gone)
+        out.postings = self.postings.kept(places)
+        out.attributes = self.attributes.kept(places)
+        out.speakers = self.speakers.kept(
+            places, begins, [(t.role, t.text[:end]) for t, end in ends]
+        )
+        out.dated = bool(np.isfinite(out.attributes.times).any())
+        out._cues = taken(self._cues, places)
+        seen = {place: cues(turn.role, turn.text) for place, turn in turns.items()}
+        for joint in joints.tolist():
+            before = seen[left[joint - 1]] if joint else None
+            out._cues[np.flatnonzero(begins)[joint]] = cue_odds(
+                self._boundary, seen[left[joint]], before
+            )
+        for place in left[-RECENT:].tolist():
+            number = int(np.searchsorted(places, place))
+            out._keep_recent(number, turns[place].text, seen[place])
+            out._last = seen[place]
+        return out
 
     @property
     def unread(self) -> int:
@@ -196,10 +254,7 @@ class ThreadIndex:
         ranges = self.passages.read(turn.text)
         self.dated = self.dated or turn.at is not None
         found = cues(turn.role, turn.text)
-        if len(ranges) == 1 and found.words <= self._run_settings.max_words:
-            self._recent[self.unread] = turn.text
-            if len(self._recent) > RECENT:
-                del self._recent[next(iter(self._recent))]
+        self._keep_recent(self.unread, turn.text, found)
         # Inside a turn, only vectors say where a topic begins.
         self._cues.append(cue_odds(self._boundary, found, self._last))
         self._cues.extend([0.0] * (len(ranges) - 1))
@@ -208,6 +263,14 @@ class ThreadIndex:
         lines = [*_lines(turn, ranges)]
         self._lengths.extend(map(count, lines))
         self._unlearnt.append((turn, ranges, lines))
+
+    def _keep_recent(self, place: int, text: str, found: Cues) -> None:
+        """Keeps the text of a turn that may be in a run; the oldest one is dropped."""
+        ends_there = place + 1 == len(self) or not self.passages.starts[place + 1]
+        if ends_there and found.words <= self.run_settings.max_words:
+            self._recent[place] = text
+            if len(self._recent) > RECENT:
+                del self._recent[next(iter(self._recent))]
 
     def learn(self) -> None:
         """Adds what searches look up about the turns that were read."""
@@ -288,18 +351,23 @@ class ThreadIndex:
         odds = np.frombuffer(self._odds, dtype=np.float32)[low:high].astype(np.float64)
         return confidences(odds + np.frombuffer(self._cues, dtype=np.float64)[low:high])
 
+    def cuts(self, low: int, high: int) -> Values:
+        """Returns the confidences at which runs are cut: 1 around divided turns.
+
+        A divided turn is in no run, since its tokens would be embedded twice.
+        """
+        self._settle_gaps()
+        return np.where(self.passages.apart(low, high), 1.0, self.confidences(low, high))
+
     def arriving(self, odds: float, turn: Turn) -> float:
         """Returns the confidence of a new topic before a turn that has just arrived."""
         return confidence(odds + cue_odds(self._boundary, cues(turn.role, turn.text), self._last))
 
     def close_runs(self) -> list[Run]:
         """Returns closed runs that have no vector yet; all texts must have been read."""
-        self._settle_gaps()
         first = self._cutter.done
         last = max(first, min(self.unread, len(self) - AFTER + 1))
-        # A divided turn is in no run: its tokens would be embedded twice.
-        apart = self.passages.apart(first, last)
-        settled = np.where(apart, 1.0, self.confidences(first, last)).tolist()
+        settled = self.cuts(first, last).tolist()
         lengths = self.lengths[first:last].tolist()
         closed = self._cutter.advance(settled, lengths)
         return [run for run in closed if run not in self.runs]

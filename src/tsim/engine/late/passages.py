@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.engine.protocol import Shown
+from tsim.index.taking import Places, taken
 
 # A range of characters of a turn's text: the first, and the one after the last.
 Range: TypeAlias = tuple[int, int]
@@ -50,6 +51,12 @@ class Passages:
         self.further -= sum(1 for start in self._starts[length:] if start)
         del self._starts[length:], self._ends[length:]
         self._turns = None
+
+    def kept(self, places: Places) -> "Passages":
+        """Returns some passages alone, of whole turns that have been read."""
+        out = Passages(taken(self._starts, places))
+        out._ends = taken(self._ends, places)
+        return out
 
     def read(self, text: str) -> list[Range]:
         """Returns the passages of the first unread turn, given its text."""

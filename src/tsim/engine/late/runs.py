@@ -57,11 +57,3 @@ class RunTable:
     def overlapping(self, first: int, last: int) -> npt.NDArray[np.int64]:
         """Returns the runs with any turn from `first` up to, but excluding, `last`."""
         return np.flatnonzero((self.begins < last) & (self.ends > first))
-
-
-def consecutive(
-    begins: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Returns the numbers in some ranges, one range after the other."""
-    ends = np.cumsum(sizes)
-    return np.repeat(begins - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)

@@ -17,7 +17,8 @@ from tsim.engine.late.columns import run_columns, turn_columns
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
 from tsim.engine.late.renewing import Renewal, renew, renewals
-from tsim.engine.late.runs import RunTable, consecutive
+from tsim.engine.late.runs import RunTable
+from tsim.index.taking import consecutive
 from tsim.rank import SpanSettings, Values, spread
 from tsim.rank.fitted import (
     RUN_FEATURES,

@@ -1,11 +1,9 @@
 """How many wrong keys a server checks: few, since each check is made to be slow."""
 
 import threading
-import time
-from collections.abc import Callable
 
 from tsim.errors import TooManyError
-from tsim.server.rates import Rates
+from tsim.server.rates import Buckets, Rates
 
 RATE = 10.0
 BURST = 20
@@ -17,22 +15,14 @@ class Failures:
     So that whoever sends wrong keys does not keep out those who have one.
     """
 
-    def __init__(
-        self,
-        *,
-        rate: float = RATE,
-        burst: int = BURST,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, rates: Buckets | None = None) -> None:
         """Begins with full buckets.
 
         Args:
-            rate: Failures per second.
-            burst: Failures that may come at once before the rate applies.
-            clock: Returns a time in seconds.
+            rates: How many failures may come, and how fast.
         """
         self._guard = threading.Lock()
-        self._rates = Rates(rate, burst, clock=clock)
+        self._rates = rates or Rates(RATE, BURST)
 
     def expect(self, key: str) -> None:
         """Counts a failure before it happens, so that those at the same time are counted, too.

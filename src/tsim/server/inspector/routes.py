@@ -1,6 +1,5 @@
 """The addresses of the inspector, for the namespace of a key and for one in the address."""
 
-import secrets
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import TypeAlias
@@ -60,7 +59,7 @@ class _Inspector:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._tokens = Tokens(secrets.token_bytes(32))
+        self._tokens = Tokens(service.shared.secret_for("inspector"))
         self._rehearsals = Rehearsals()
 
     def showing(self, template: str, view: Callable[[Visit], Values], scope: Scope) -> Handler:

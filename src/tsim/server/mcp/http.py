@@ -49,6 +49,7 @@ class McpEndpoint:
             work=service.work,
             describe=problems.detail,
             limits=service.settings.limits,
+            secret=service.shared.secret_for("mcp"),
         )
         server.streamable_http_app(
             json_response=True,

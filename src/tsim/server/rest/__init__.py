@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import FastAPI
 
 from tsim import wire
 from tsim.server import bodies, problems
@@ -14,9 +14,18 @@ _ERROR: dict[str, Any] = {
 }
 
 
-def router() -> APIRouter:
-    """Returns the routes of the API, without prefix."""
-    found = APIRouter(responses={"default": _ERROR})
+def add_routes(app: FastAPI, prefix: str, *, described: bool) -> None:
+    """Adds the routes of the API to an application.
+
+    Args:
+        app: The application.
+        prefix: What their addresses begin with.
+        described: Whether they are in the description of the API.
+    """
     for part in (threads, questions, forgetting, files):
-        found.include_router(part.routes)
-    return found
+        app.include_router(
+            part.routes,
+            prefix=prefix,
+            include_in_schema=described,
+            responses={"default": _ERROR},
+        )

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
-from fastapi import Depends, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from fastapi.routing import APIRoute
+from pydantic import AfterValidator
+from starlette.types import Receive
+from starlette.types import Scope as Connection
 
 from tsim import wire
 from tsim.checking import check_name
@@ -40,7 +43,7 @@ class Audited:
 
 
 class Admitted(APIRoute):
-    """Looks at a large body only after its sender was found to have a key."""
+    """Makes requests calls; looks at a large body only after its sender was found to have a key."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Returns what answers requests."""
@@ -48,22 +51,22 @@ class Admitted(APIRoute):
 
         async def admitted(request: Request) -> Response:
             # One without a length may have any.
-            chunked = "transfer-encoding" in request.headers
-            if chunked or int(request.headers.get("content-length", 0)) > SMALL:
-                call = Call(request)
+            call = Call(request.scope, request.receive)
+            chunked = "transfer-encoding" in call.headers
+            if chunked or int(call.headers.get("content-length", 0)) > SMALL:
                 await call.service.work(lambda: call.caller(None))
-            return await handle(request)
+            return await handle(call)
 
         return admitted
 
 
-class Call:
+class Call(Request):
     """A request to the API."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, scope: Connection, receive: Receive) -> None:
         """Takes the request as it comes; nothing is checked yet."""
-        self.request = request
-        self.service: Service = request.app.state.service
+        super().__init__(scope, receive)
+        self.service: Service = self.app.state.service
         self.limits: Limits = self.service.settings.limits
 
     async def __call__(
@@ -108,26 +111,23 @@ class Call:
 
     def caller(self, scope: Scope | None) -> Caller:
         """Returns who sends the request; None for the scope checks the key alone."""
-        named = self.request.path_params.get("namespace")
-        return require_named(self.service.caller(self.request, scope, named), named)
+        named = self.path_params.get("namespace")
+        return require_named(self.service.caller(self, scope, named), named)
 
     def page(self, limit: int) -> int:
         """Returns how many entries an answer may have."""
         return min(limit, self.limits.page)
 
 
-async def _call(request: Request) -> Call:
-    return Call(request)
-
-
-async def _name(
-    thread: Annotated[str, Path(description="The name of the thread; `/` is written %2F.")],
-) -> str:
+def _name(thread: str) -> str:
     return check_name(unquote(thread))
 
 
-Calling = Annotated[Call, Depends(_call)]
-Name = Annotated[str, Depends(_name)]
+Name = Annotated[
+    str,
+    Path(alias="thread", description="The name of the thread; `/` is written %2F."),
+    AfterValidator(_name),
+]
 
 
 def given(body: bodies.Body) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Annotated, BinaryIO
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
@@ -18,7 +18,7 @@ from starlette.types import Scope as Connection
 from tsim import answers, private, unfinished
 from tsim.memory import Memory
 from tsim.server.access import Scope
-from tsim.server.rest.call import Admitted, Audited, Calling
+from tsim.server.rest.call import Admitted, Audited, Call
 
 routes = APIRouter(tags=["files"], route_class=Admitted)
 
@@ -27,7 +27,7 @@ LINES = "application/x-ndjson"
 
 
 @routes.get("/export", response_class=StreamingResponse)
-async def export(call: Calling, thread: Annotated[list[str] | None, Query()] = None) -> Response:
+async def export(call: Call, thread: Annotated[list[str] | None, Query()] = None) -> Response:
     """Returns threads, or all of them, as JSON lines that `import` reads."""
 
     def write() -> BinaryIO:
@@ -50,11 +50,11 @@ async def export(call: Calling, thread: Annotated[list[str] | None, Query()] = N
     response_model=answers.Imported,
     openapi_extra={"requestBody": {"required": True, "content": {LINES: {}}}},
 )
-async def import_(call: Calling, request: Request) -> Response:
+async def import_(call: Call) -> Response:
     """Imports an export, all of it or nothing."""
     await call.service.work(lambda: call.caller(Scope.WRITE))  # before anything is received
     with _nameless(call.service.settings.directory) as source:
-        async for piece in request.stream():
+        async for piece in call.stream():
             source.write(piece)
         size = source.tell()
         source.seek(0)
@@ -67,7 +67,7 @@ async def import_(call: Calling, request: Request) -> Response:
 
 
 @routes.get("/backup", response_class=StreamingResponse)
-async def backup(call: Calling) -> Response:
+async def backup(call: Call) -> Response:
     """Returns a copy of the memory file, made while others may use it."""
 
     def write() -> BinaryIO:

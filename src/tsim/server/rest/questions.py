@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from tsim import answers
 from tsim.memory import Memory
 from tsim.server import bodies
-from tsim.server.rest.call import Admitted, Call, Calling, Name, given
+from tsim.server.rest.call import Admitted, Call, Name, given
 from tsim.thread import CONTEXT_BUDGET
 from tsim.types import Hit
 
@@ -15,7 +15,7 @@ routes = APIRouter(tags=["questions"], route_class=Admitted)
 
 
 @routes.post("/threads/{thread}/search", response_model=answers.Hits)
-async def search(call: Calling, name: Name, body: bodies.SearchBody) -> Response:
+async def search(call: Call, name: Name, body: bodies.SearchBody) -> Response:
     """Finds the spans of a thread that are relevant to a question, with the reasons."""
     asked = _bounded(call, body)
     return await call(
@@ -24,7 +24,7 @@ async def search(call: Calling, name: Name, body: bodies.SearchBody) -> Response
 
 
 @routes.post("/threads/{thread}/context", response_model=bodies.Context)
-async def context(call: Calling, name: Name, body: bodies.ContextBody) -> Response:
+async def context(call: Call, name: Name, body: bodies.ContextBody) -> Response:
     """Returns what is relevant to a question as text for a prompt, within the budget."""
     asked = {"budget": CONTEXT_BUDGET, **_bounded(call, body)}
 
@@ -37,14 +37,14 @@ async def context(call: Calling, name: Name, body: bodies.ContextBody) -> Respon
 
 
 @routes.post("/search", response_model=answers.Hits)
-async def search_threads(call: Calling, body: bodies.SearchAcrossBody) -> Response:
+async def search_threads(call: Call, body: bodies.SearchAcrossBody) -> Response:
     """Finds what is relevant to a question in several threads."""
     asked = _bounded(call, body)
     return await call(answers.Hits, lambda memory: answers.Hits(hits=memory.search(**asked)))
 
 
 @routes.post("/context", response_model=bodies.Context)
-async def context_of_threads(call: Calling, body: bodies.ContextAcrossBody) -> Response:
+async def context_of_threads(call: Call, body: bodies.ContextAcrossBody) -> Response:
     """Returns what is relevant to a question in several threads as text for a prompt."""
     asked = {"budget": CONTEXT_BUDGET, **_bounded(call, body)}
 

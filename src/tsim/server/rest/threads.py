@@ -10,14 +10,14 @@ from tsim.errors import TooLargeError
 from tsim.memory import Memory
 from tsim.server import bodies
 from tsim.server.access import Scope
-from tsim.server.rest.call import Admitted, Calling, Limit, Name
+from tsim.server.rest.call import Admitted, Call, Limit, Name
 from tsim.thread import Thread
 
 routes = APIRouter(tags=["threads"], route_class=Admitted)
 
 
 @routes.get("/memory", response_model=bodies.About)
-async def about(call: Calling) -> Response:
+async def about(call: Call) -> Response:
     """What the memory of this namespace was made with."""
 
     def describe(memory: Memory) -> bodies.About:
@@ -32,7 +32,7 @@ async def about(call: Calling) -> Response:
 
 
 @routes.get("/threads", response_model=answers.Threads)
-async def list_threads(call: Calling, after: str | None = None, limit: Limit = 100) -> Response:
+async def list_threads(call: Call, after: str | None = None, limit: Limit = 100) -> Response:
     """Lists threads by name."""
     most = call.page(limit)
 
@@ -48,7 +48,7 @@ async def list_threads(call: Calling, after: str | None = None, limit: Limit = 1
 
 
 @routes.get("/threads/{thread}", response_model=answers.ThreadSize)
-async def show_thread(call: Calling, name: Name) -> Response:
+async def show_thread(call: Call, name: Name) -> Response:
     """Returns how many turns a thread has."""
 
     def size(memory: Memory) -> answers.ThreadSize:
@@ -60,7 +60,7 @@ async def show_thread(call: Calling, name: Name) -> Response:
 
 
 @routes.post("/threads/{thread}/turns", response_model=bodies.Added)
-async def add_turns(call: Calling, name: Name, body: bodies.TurnsBody) -> Response:
+async def add_turns(call: Call, name: Name, body: bodies.TurnsBody) -> Response:
     """Adds turns durably; searches find them as soon as the answer is here.
 
     A request may be repeated safely if its turns have ids.
@@ -80,7 +80,7 @@ async def add_turns(call: Calling, name: Name, body: bodies.TurnsBody) -> Respon
 
 @routes.get("/threads/{thread}/turns", response_model=answers.Turns)
 async def list_turns(
-    call: Calling, name: Name, after: int | None = None, limit: Limit = 100
+    call: Call, name: Name, after: int | None = None, limit: Limit = 100
 ) -> Response:
     """Pages through the turns of a thread."""
     most = call.page(limit)
@@ -95,7 +95,7 @@ async def list_turns(
 
 
 @routes.get("/threads/{thread}/recent", response_model=answers.Turns)
-async def recent_turns(call: Calling, name: Name, limit: Limit = 20) -> Response:
+async def recent_turns(call: Call, name: Name, limit: Limit = 20) -> Response:
     """Returns the last turns of a thread, in order."""
     most = call.page(limit)
     return await call(
@@ -105,7 +105,7 @@ async def recent_turns(call: Calling, name: Name, limit: Limit = 20) -> Response
 
 @routes.get("/threads/{thread}/episodes", response_model=answers.Episodes)
 async def list_episodes(
-    call: Calling,
+    call: Call,
     name: Name,
     threshold: Annotated[float | None, Query(ge=0, le=1)] = None,
     after: int | None = None,
