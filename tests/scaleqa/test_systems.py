@@ -216,6 +216,7 @@ def test_windows_hold_whole_turns_of_about_the_size(tools):
     ("spec", "message"),
     [
         ("standrd_rag", "did you mean standard_rag"),
+        ("mem00", "did you mean mem0"),
         ("standard_rag:k", "not key=value"),
         ("standard_rag:j=3", "unknown option 'j'"),
         ("standard_rag:k=many", "should be int"),

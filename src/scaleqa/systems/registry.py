@@ -47,7 +47,7 @@ def find_system(name: str) -> SystemDeclaration[Any]:
         raise DataError(f"system {name!r} is called {FORMER[name]!r} now")
     if name in product_names() and name not in plugins.points(GROUP):
         return declare(name)
-    found = plugins.load(GROUP, name, "system")
+    found = plugins.load(GROUP, name, "system", also=product_names())
     if isinstance(found, SystemDeclaration):
         if name in plugins.points(GROUP) and found.name != name:
             raise DataError(f"the system registered as {name!r} declares the name {found.name!r}")
