@@ -785,3 +785,20 @@ def test_a_subset_in_both_wordings_is_chosen_from_records_that_have_two(sources)
     assert own.questions == other.questions == 3
     assert own.packages[0].stream == other.packages[0].stream
     assert own.name == "2.5k-worded-3"
+
+
+def test_tracks_are_chosen_by_name(sources):
+    given = replace(sources, asides=ASIDES)
+    systems = ("packed_turns:budget=200",)
+    page, text, figure = made(given, "products", systems=systems, tracks=("asides",))
+    assert {key for key in rows_of(page)[0] if key.endswith("in_context")} == {"asides in_context"}
+    assert "Left out by choice: as written, other words, braided, resumed, friends." in text
+    assert "asides · packed_turns" in figure
+    with pytest.raises(DataError, match="the records have no questions for other words"):
+        made(given, "products", systems=systems, tracks=("other words",))
+    for table, track, said in (
+        ("products", "nowhere", "there are as written, other words"),
+        ("late", "asides", "none to choose from; leave --track out"),
+    ):
+        failed = CliRunner().invoke(app, ["reproduce", table, "--track", track])
+        assert said in str(failed.exception)

@@ -38,6 +38,8 @@ OWN = replace(WRITTEN, worded=True)
 OTHER = replace(OTHER_WORDS, worded=True)
 # Assistant talk is left out: it has a thread for each life, and many products add turn by turn.
 COMPARED = ((OWN, OTHER), (ASIDES,), (BRAIDED,), (RESUMED,), (FRIENDS,))
+# Bars of more tracks in one drawing could not be told apart.
+DRAWN = 2
 OURS = "tsim"
 HOW = (
     "Every product is given the turns one by one, in order, and is asked for the best 100 of what "
@@ -62,13 +64,16 @@ def compare(lab: Lab, table: Reproduction) -> Page:
     table = replace(table, systems=tuple(one for one in wanted if one not in missing))
     chosen = [[track for track in group if track.name in table.tracks] for group in COMPARED]
     groups = [some for group in chosen if (some := available(lab.sources, target, *group))]
+    if not groups:
+        raise DataError(f"the records have no questions for {', '.join(table.tracks)}")
     quick = [system for system in table.systems if system not in _slow_ones(table)]
     systems = {
         track.name: table.systems if OWN in group else quick for group in groups for track in group
     }
-    lab.expect(sum(len(together(group, systems)) for group in groups))
+    costed = _costed(table)
+    lab.expect(sum(len(together(group, systems)) for group in groups) + len(costed))
     found = [one for group in groups for one in measure(lab, target, group, systems)]
-    costs = [cost_of(lab, system, found[0].threads) for system in _costed(table)]
+    costs = [cost_of(lab, system, found[0].threads) for system in costed]
     made = page(
         lab,
         table,
@@ -208,8 +213,8 @@ def _about(table: Reproduction) -> tuple[Section, Section]:
 
 def _drawing(found: Sequence[Measured], table: Reproduction) -> str:
     shown = []
-    for one in found:
-        for system in table.systems if one.track in COMPARED[0] else ():
+    for one in found[:DRAWN]:
+        for system in one.rows:
             held = of_split(one.rows[system], HELD_OUT)
             if held:
                 low, high = held.in_context.interval
