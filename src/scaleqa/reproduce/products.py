@@ -36,21 +36,24 @@ from tsim import environment
 # Of a subset, too, every question is asked in both wordings.
 OWN = replace(WRITTEN, worded=True)
 OTHER = replace(OTHER_WORDS, worded=True)
-# Assistant talk is left out: it has a thread for each life, and many products add turn by turn.
 COMPARED = ((OWN, OTHER), (ASIDES,), (BRAIDED,), (RESUMED,), (FRIENDS,))
+ASSISTANT = (
+    "Assistant talk is no part of this page: it has a long thread for each life, and many products "
+    "add turn by turn."
+)
 # Bars of more tracks in one drawing could not be told apart.
 DRAWN = 2
 OURS = "tsim"
 HOW = (
-    "Every product is given the turns one by one, in order, and is asked for the best 100 of what "
+    "Every product is given the turns in order, and is asked for the best 100 of what "
     "it keeps; the benchmark puts them into the context, best first, as far as they fit into the "
     "budget. `window=6`: it is given windows of six turns instead. All of them use the vectors of "
     "the benchmark, so that they differ in what they do with them."
 )
 UNIT = (
-    "Much of the difference on questions as written is the unit that is found, not the product: "
-    "compare a product with itself at `window=6`, and with bm25_chunks, which is BM25 over chunks "
-    "of about seven turns."
+    "Two controls tell the unit that is found from the product that finds it: the same product at "
+    "`window=6` (windows that do not overlap, cut without regard to what is said), and bm25_chunks, "
+    "which is BM25 over chunks of about seven turns and no product."
 )
 
 
@@ -87,8 +90,9 @@ def compare(lab: Lab, table: Reproduction) -> Page:
         tables=[overview(found, table), *(detail(one, table) for one in found)],
         notes=(
             *_left_out("because it is not installed here", missing),
-            *_left_out("by choice", _unasked(table)),
+            *_left_out("by --track", _unasked(table)),
             *_left_out("on all but the first two tracks, where it takes long", _slow_ones(table)),
+            ASSISTANT,
             *notes(lab, table),
             INTERVAL,
             "Differences are the first system's share less the system's, paired by question of "
@@ -168,7 +172,8 @@ def _costs(costs: Sequence[Cost]) -> Section:
                     "Install: its environment, interpreter excluded.",
                     f"Load: how many processes wanted one of the {costs[0].cores if costs else 0} "
                     "cores in the minute before. **Where it is above the number of cores, the "
-                    "machine was busy, and times are longer than alone.**",
+                    "machine was busy: times are longer than alone, and lines with different loads do not "
+                    "compare.**",
                 )
             ),
         ),
