@@ -52,8 +52,8 @@ HOW = (
 )
 UNIT = (
     "Two controls tell the unit that is found from the product that finds it: the same product at "
-    "`window=6` (windows that do not overlap, cut without regard to what is said), and bm25_chunks, "
-    "which is BM25 over chunks of about seven turns and no product."
+    "`window=6` (windows that do not overlap, cut without regard to what is said), and "
+    "bm25_chunks, which is BM25 over chunks of whole turns and no product."
 )
 
 
@@ -172,8 +172,8 @@ def _costs(costs: Sequence[Cost]) -> Section:
                     "Install: its environment, interpreter excluded.",
                     f"Load: how many processes wanted one of the {costs[0].cores if costs else 0} "
                     "cores in the minute before. **Where it is above the number of cores, the "
-                    "machine was busy: times are longer than alone, and lines with different loads do not "
-                    "compare.**",
+                    "machine was busy: times are longer than alone, and lines with different loads "
+                    "do not compare.**",
                 )
             ),
         ),
