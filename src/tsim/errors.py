@@ -18,7 +18,9 @@
         ├── MismatchError         it was written with another model or preset
         ├── StoreBusyError        another process locked it for too long
         ├── StoreFullError        the disk is full
-        └── StoreReadOnlyError    it cannot be opened for writing
+        ├── StoreReadOnlyError    it cannot be opened for writing
+        ├── StoreUnreachableError its server cannot be reached; nothing was changed
+        └── OutcomeUnknownError   it is unknown whether a change was written
 
 Messages say what was found, what was expected and what to do. `kind` is the name of the error in
 machine-readable output and never changes once released.
@@ -137,3 +139,15 @@ class StoreReadOnlyError(StoreError):
     """The memory cannot be opened for writing."""
 
     kind = "store_read_only"
+
+
+class StoreUnreachableError(StoreError):
+    """The server of the memory cannot be reached, or the connection ended; nothing was changed."""
+
+    kind = "store_unreachable"
+
+
+class OutcomeUnknownError(StoreError):
+    """The connection to the server of the memory ended, maybe after a change was written."""
+
+    kind = "outcome_unknown"

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, Unpack
@@ -25,16 +25,16 @@ from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
 from tsim.presets import DEFAULT, PRESETS, AnyPreset, Preset, find_preset, suited
 from tsim.residency import RESIDENT_TURNS, Residency
-from tsim.store import Accepted, SqliteStore, Store
+from tsim.store import Accepted, Store, open_store
 from tsim.store.agreement import differing
 from tsim.thread import Thread
-from tsim.types import Hit
+from tsim.types import Hit, Hits
 from tsim.uncaching import CachedVectors
 from tsim.verify import Verification, verify
 
 
 class Memory:
-    """Conversation threads in one file, or in another store.
+    """Conversation threads in one file, in a database, or in another store.
 
     >>> with Memory.open("memory.db") as memory:  # doctest: +SKIP
     ...     thread = memory.thread("alice")
@@ -107,7 +107,8 @@ class Memory:
         """Opens a memory file, creating it if needed, or the memory in another store.
 
         Args:
-            path: The file. Omit it if `store` is given.
+            path: The file, or the address of a memory in PostgreSQL, as text:
+                `postgresql://user@host/database#namespace`. Omit it if `store` is given.
             store: A store that is already open. The caller closes it.
             model: An embedder, or any value that `tsim.embed.open_embedder` accepts.
             preset: A preset or its name. Defaults to the preset the memory was written with, or
@@ -133,13 +134,13 @@ class Memory:
                 False.
             StoreError: The file or store cannot be used.
         """
-        open_store = _opener(path, store, read_only)
+        opener = _opener(path, store, read_only)
         embedder = open_embedder(model) if model is None or isinstance(model, str) else model
         if not hasattr(embedder, "embed"):
             raise InputError(f"model={model!r:.80} is no embedder; pass its name, or an Embedder")
         if preset is not None and not isinstance(preset, Preset):
             preset = find_preset(preset)
-        opened = open_store()
+        opened = opener()
         try:
             written = preset or _written_with(opened)
             memory = cls(
@@ -222,7 +223,7 @@ class Memory:
                     self._store,
                     self._embedder,
                     self._preset,
-                    self._accepted(),
+                    self._accepted,
                     self._measure,
                     self._residency,
                 )
@@ -243,7 +244,7 @@ class Memory:
         tokens: Tokens | None = None,
         named: bool = False,
         **only: Unpack[Narrowing],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds what is relevant to a query in several threads, best first.
 
         Only the threads that are named are read. `hit.thread` says where a hit is from.
@@ -266,7 +267,7 @@ class Memory:
             ThreadMissingError: One of the threads does not exist.
         """
         asked, names = self._asked(query, threads, k, budget, min_relevance, tokens, only)
-        return self._across(asked, names, named=named)
+        return Hits(self._across(asked, names, named=named))
 
     def context(
         self,
@@ -375,7 +376,7 @@ class Memory:
         return transfer.import_(
             self._store,
             place(source, "read"),
-            settings=self._accepted(),
+            settings=self._accepted,
             dimension=self._embedder.dimension,
             summarises=self._preset.settings.summarises,
         )
@@ -401,7 +402,7 @@ class Memory:
         return verify(
             self._store,
             self._embedder.dimension,
-            settings=self._accepted(),
+            settings=self._accepted,
             summarises=self._preset.settings.summarises,
         )
 
@@ -446,8 +447,9 @@ class Memory:
             hit for name in names for hit in arrange([one for one in hits if one.thread == name])
         ]
 
+    @cached_property
     def _accepted(self) -> Accepted:
-        """Returns the model and preset values that the store may have."""
+        """The model and preset values that the store may have; writing a preset takes a while."""
         return {"model": (self._embedder.identity,), "preset": self._preset.fingerprints}
 
     def _wanted(self) -> dict[str, str]:
@@ -467,7 +469,7 @@ class Memory:
         if not found:
             self._store.note(wanted)
             found = self._store.settings()
-        others = differing(found, self._accepted())
+        others = differing(found, self._accepted)
         if not others:
             return
         if not self._store.threads() and self._store.replace_all({}, wanted, expected={}):
@@ -496,7 +498,7 @@ class Memory:
 def _opener(path: str | Path | None, store: Store | None, read_only: bool) -> Callable[[], Store]:
     """Returns a function that opens the file or returns the given store."""
     if path is not None and store is None:
-        return partial(SqliteStore, checked_path("path", path), read_only=read_only)
+        return partial(open_store, path, read_only=read_only)
     if store is not None and read_only and not store.read_only:
         raise InputError(
             "read_only=True is for files; open the store read-only and pass it as it is"

@@ -1,8 +1,9 @@
 """`StoredThread`: the turns of a thread as they are stored. No model is needed to read them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tsim.arguments import positive, whole
+from tsim.checking import check_id
 from tsim.errors import StoreError
 from tsim.state import MAX_ID
 from tsim.store import Reader, Store, require_thread
@@ -57,6 +58,27 @@ class StoredThread:
         with self._store.snapshot() as reader:
             self._require(reader)
             return reader.last_turns(self.name, min(limit, MAX_ID + 1))
+
+    def called(self, id: str) -> Turn | None:
+        """Returns the turn with an external id; None if there is none.
+
+        Raises:
+            InputError: It cannot be an external id.
+            ThreadMissingError: The thread does not exist.
+        """
+        name = check_id(id)
+        with self._store.snapshot() as reader:
+            self._require(reader)
+            return reader.turns_called(self.name, [name]).get(name)
+
+    def known(self, ids: Iterable[str]) -> dict[str, Turn]:
+        """Returns the turns with these external ids, by id; unknown ids are left out.
+
+        Args:
+            ids: External ids, as turns were added with.
+        """
+        wanted = sorted({*ids})
+        return self._store.turns_called(self.name, wanted) if wanted else {}
 
     def __iter__(self) -> Iterator[Turn]:
         """Yields all turns in order; turns added or forgotten meanwhile may be seen or not.

@@ -33,10 +33,13 @@ from tsim.times import Time, moment, seconds
 from tsim.tokens import Measure
 from tsim.types import (
     Episode,
+    Episodes,
     ForgetPreview,
     Forgotten,
     Hit,
+    Hits,
     Meta,
+    NearTurn,
     NewTurn,
     Receipt,
     Receipts,
@@ -163,7 +166,7 @@ class Thread(StoredThread):
         roles: Sequence[str] | None = None,
         meta: Meta | None = None,
         now: Time | None = None,
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds the episodes that are relevant to a query, best first.
 
         Args:
@@ -239,7 +242,7 @@ class Thread(StoredThread):
             now=None if now is None else moment(now, "now"),
         )
 
-    def find(self, asked: Query, *, named: bool = False) -> list[Hit]:
+    def find(self, asked: Query, *, named: bool = False) -> Hits:
         """Finds the episodes that are relevant to a prepared query, best first.
 
         Args:
@@ -258,7 +261,31 @@ class Thread(StoredThread):
         with self._asking() as (engine, reader):
             host = replace(self._host(reader), embed_query=embedded)
             found = finding.find(engine, asked, host, self.name)
-        return found.within(asked, self._preset.settings, named=named)
+        return Hits(found.within(asked, self._preset.settings, named=named))
+
+    def nearest(self, query: str, *, k: int = 20) -> list[NearTurn]:
+        """Returns the turns nearest to a query by cosine alone, best first.
+
+        Exact, like searches, but the thread is not loaded into RAM: for threads that are too long
+        for that. There are no episodes, spans or relevances, and words do not count.
+
+        Args:
+            query: A question or request in plain language.
+            k: Maximum number of turns.
+
+        Raises:
+            InputError: The query is empty, or a value is out of range.
+            ThreadMissingError: The thread does not exist.
+        """
+        positive(k=k)
+        asked = self._asked(query)
+        self.require()
+        vector = self._embedder.embed_query(asked.text)
+        with self._store.snapshot() as reader:
+            self._require(reader)
+            found = reader.nearest(self.name, vector, k)
+            turns = {turn.id: turn for turn in reader.turns(self.name, [turn for turn, _ in found])}
+        return [NearTurn(turn=turns[turn], cosine=cosine) for turn, cosine in found]
 
     def views(self, query: str) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking. Intended for diagnostics."""
@@ -301,7 +328,7 @@ class Thread(StoredThread):
         """Returns hits as text for a prompt, in the preset's order."""
         return render(self._preset.settings.arrange(hits))
 
-    def episodes(self, *, threshold: float | None = None) -> list[Episode]:
+    def episodes(self, *, threshold: float | None = None) -> Episodes:
         """Returns all episodes in order, the open one last.
 
         Args:
@@ -320,10 +347,10 @@ class Thread(StoredThread):
             for episode, turn in reader.all_turns(self.name):
                 grouped.setdefault(episode, []).append(turn)
             still_open = {turn.id for turn in reader.open_turns(self.name)}
-        return [
+        return Episodes(
             Episode(id=episode, turns=tuple(turns), open=turns[-1].id in still_open)
             for episode, turns in grouped.items()
-        ]
+        )
 
     def map(
         self,
@@ -494,7 +521,7 @@ class Thread(StoredThread):
                 self._engine = None
         return free
 
-    def _cut_anew(self, threshold: float) -> list[Episode]:
+    def _cut_anew(self, threshold: float) -> Episodes:
         least = share("threshold", threshold)
         with self._asking() as (engine, reader):
             begin = {*engine.beginnings(least, self._host(reader))}
@@ -505,10 +532,10 @@ class Thread(StoredThread):
                 groups.append([])
             groups[-1].append(turn)
         last = len(groups) - 1
-        return [
+        return Episodes(
             Episode(id=number, turns=tuple(turns), open=number == last)
             for number, turns in enumerate(groups)
-        ]
+        )
 
     @contextmanager
     def _asking(self) -> Iterator[tuple[Engine, Reader]]:

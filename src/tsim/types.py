@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from tsim.excerpt import excerpt
+from tsim.markup import card, cards
 
 USER_ROLE = "user"
 # The paper calls this speaker "model"; most chat APIs call it "assistant".
@@ -116,6 +117,10 @@ class Episode:
         """Returns the id, the turns' ids and the beginning of the first turn."""
         state = ", open" if self.open else ""
         return f"Episode({self.id}, turns {ids(self.turns)}{state}: {_beginning(self.turns)})"
+
+    def _repr_html_(self) -> str:
+        state = ", open" if self.open else ""
+        return card(f"episode {self.id}, turns {ids(self.turns)}{state}", map(_said, self.turns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +251,42 @@ class Hit:
         where = f"{self.thread!r}, turns {ids(self.turns)}"
         return f"Hit({where}, {rank} {value:.2f}: {_beginning(self.turns)})"
 
+    def _repr_html_(self) -> str:
+        rank = (
+            f"score {self.score:.2f}"
+            if self.relevance is None
+            else f"relevance {self.relevance:.0%}"
+        )
+        where = f"{self.thread}, turns {ids(self.turns)}, {rank}"
+        return card(where, map(_said, self.turns), why=str(self.why))
+
+
+class Hits(list[Hit]):
+    """What was found, best first; a list that notebooks show."""
+
+    def _repr_html_(self) -> str:
+        return cards((hit._repr_html_() for hit in self), "hits", len(self))
+
+
+class Episodes(list[Episode]):
+    """Episodes in order; a list that notebooks show."""
+
+    def _repr_html_(self) -> str:
+        return cards((one._repr_html_() for one in self), "episodes", len(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearTurn:
+    """A turn that is near to a query.
+
+    Attributes:
+        turn: The turn.
+        cosine: The cosine of its vector, or of the nearest of its passages, with the query's.
+    """
+
+    turn: Turn
+    cosine: float
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
@@ -330,8 +371,9 @@ class Forgotten:
         scrubbed: Whether the removed bytes have been erased from the file, and their vectors from
             the embedder's cache, if it has one. False if others had one of them open: searches no
             longer find the removed turns, but their bytes may stay in a write-ahead log until the
-            next `forget` or `verify` without other readers. Nothing is known of backups, exports
-            and the caches of other programs.
+            next `forget` or `verify` without other readers. In PostgreSQL it is about the files of
+            the tables. Nothing is known of the log of a database server, its replicas, backups,
+            exports and the caches of other programs.
     """
 
     turns: tuple[int, ...]
@@ -346,6 +388,11 @@ def ids(turns: Sequence[Turn]) -> str:
     """Returns the ids of consecutive turns as they are written everywhere: `3-9`, or `7`."""
     first, last = turns[0].id, turns[-1].id
     return str(first) if first == last else f"{first}-{last}"
+
+
+def _said(turn: Turn) -> tuple[str, str]:
+    shown = ((0, len(turn.text)),) if turn.shown is None else turn.shown
+    return turn.role, " … ".join(turn.text[first:last] for first, last in shown)
 
 
 def _beginning(turns: Sequence[Turn]) -> str:

@@ -111,6 +111,6 @@ def _not_erased(store: Store) -> list[str]:
     if store.read_only:
         return [f"{what}; verify the memory where it may be written to erase it"]
     return [
-        f"{what}, because others are using the memory or the disk is full; verify again when they "
-        "are done"
+        f"{what}, because others are using the memory or the disk is full, or its tables are large "
+        "or of another user; verify again when they are done"
     ]

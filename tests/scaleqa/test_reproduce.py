@@ -14,7 +14,7 @@ from scaleqa.cli.app import app
 from scaleqa.datasets import open_threads
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Reading, RunSettings, retrieve_together
-from scaleqa.evaluate.rowfile import read_rows, write_rows
+from scaleqa.evaluate.rowfile import read_rows, row_files, write_rows
 from scaleqa.figures.relevance import relevance
 from scaleqa.noise import shipped_pool
 from scaleqa.packages import BuildSettings, Filler, build, load_packages, track_of
@@ -37,6 +37,7 @@ from scaleqa.reproduce import (
     splits,
     tracks,
 )
+from scaleqa.shards import Processes, Recipe
 from scaleqa.stats import mcnemar, wilson
 from scaleqa.systems.flat import FlatSystem
 from tests.support.records import (
@@ -50,6 +51,7 @@ from tests.support.records import (
     make,
     write,
 )
+from tests.support.runs import without_times
 from tests.support.servers import JsonServer, completion, serving
 
 SHORT = (2500,)
@@ -96,6 +98,27 @@ def test_episodes_are_compared_with_windows_and_the_paper(sources):
         assert f"| {row['system']} | {row['recall_at_5']:.3f} |" in text
     assert "A stratified subset of 12 questions" in text
     assert "in place of the paper's BGE-large" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["stress", "results"])
+def test_rows_are_made_ahead_in_parallel(sources, name, tmp_path, monkeypatch):
+    """All of them, in the closed loop and for tracks that share threads."""
+    systems = ("packed_turns:budget=80", "standard_rag")
+    sources = replace(sources, wordings=WORDINGS)
+    alone, parallel = tmp_path / "alone", tmp_path / "parallel"
+    made(replace(sources, out=alone), name, systems=systems)
+    monkeypatch.setattr("scaleqa.evaluate.loop.fed_system", None)  # nothing is left to do here
+    executor = Processes(jobs=2, work=parallel / ".work")
+    recipe = Recipe(backend="extractive")
+    made(replace(sources, out=parallel, executor=executor, recipe=recipe), name, systems=systems)
+    found = [
+        {str(path.relative_to(out)): without_times(read_rows(path)) for path in row_files(out)
+         if "packages" not in path.parts}
+        for out in (alone, parallel)
+    ]  # fmt: skip
+    assert found[0] == found[1]
+    assert found[0]
 
 
 def test_the_paper_s_figures_stand_only_beside_its_own_length(sources):

@@ -25,7 +25,9 @@ from tsim.state import (
 )
 from tsim.store import Accepted, CurrentReads, Reader, Written
 from tsim.store.agreement import require
+from tsim.store.nearest import Near, nearest
 from tsim.types import Turn
+from tsim.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +175,14 @@ class DictReader:
         found = self._kept.threads.get(thread)
         rows = (row for row in (found.turns.values() if found else ()) if row.turn.id >= first)
         yield from ((row.episode, row.turn) for row in islice(rows, limit))
+
+    def nearest(self, thread: str, query: Vector, limit: int) -> list[Near]:
+        found = self._kept.threads.get(thread)
+        rows = [
+            *((row.turn.id, row.vector) for row in (found.turns.values() if found else ())),
+            *((row.turn, row.vector) for row in (found.passages.values() if found else ())),
+        ]
+        return nearest([([turn for turn, _ in rows], np.array([v for _, v in rows]))], query, limit)
 
 
 class Shelf:

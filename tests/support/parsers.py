@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -29,6 +30,9 @@ from scaleqa.noise import FORMATS, load_pool
 from scaleqa.packages import build, load_packages, write_packages
 from scaleqa.records import load_records
 from scaleqa.records.draw import read_ledger
+from scaleqa.shards.board import Board
+from scaleqa.shards.plan import Part, Plan, Shard, cut
+from scaleqa.shards.recipe import Recipe
 from scaleqa.specs import Spec, split_specs
 from scaleqa.systems.external.messages import Results
 from scaleqa.systems.external.messages import read as read_line
@@ -38,6 +42,8 @@ from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import former_row, row
 from tsim import Memory, NewTurn, ThreadMissingError
+from tsim.adapters.messages import MessageCodec
+from tsim.adapters.shape import lift, lower
 from tsim.answers import Hits, Turns
 from tsim.assemble import render
 from tsim.characters import visible
@@ -51,6 +57,11 @@ from tsim.client.streams import ExportReceiver
 from tsim.errors import InputError
 from tsim.http import Patience
 from tsim.logs import Format, read_log
+from tsim.proxy.answer import Answer
+from tsim.proxy.chat import read_chat
+from tsim.proxy.history import divide as divide_history
+from tsim.proxy.ids import turns_of
+from tsim.proxy.notes import Notes
 from tsim.rank.when import stretches
 from tsim.segment.passages import divide
 from tsim.server import mcp
@@ -59,7 +70,7 @@ from tsim.server.inspector.fields import Fields, ranges
 from tsim.server.mcp.confirming import Shown, issue
 from tsim.server.mcp.tool import FAILED
 from tsim.times import before, moment, seconds
-from tsim.tokens import estimate
+from tsim.tokens import ESTIMATE, estimate
 from tsim.types import Hit, SpanWhy, Turn, Why
 from tsim.wire import dump
 from tsim.words import terms
@@ -76,8 +87,10 @@ def targets(directory: Path) -> Iterator[Target]:
     yield from _short_texts()
     yield from _texts()
     yield from _logs()
+    yield from _adapters()
     yield from _replies()
     yield from _answers()
+    yield from _proxied()
     yield from _files(directory)
     yield _packages(directory / "packages")
     yield _batch(directory / "batch")
@@ -196,6 +209,35 @@ def _logs() -> Iterator[Target]:
     yield Target(name="log of any kind", seeds=every, read=lambda text: read_log(encoded(text)))
 
 
+def _adapters() -> Iterator[Target]:
+    """Shapes that somebody else wrote into a memory, and data exports."""
+    message = {"role": "user", "content": [{"type": "text", "text": "one gpu"}]}
+    _, shape = lift(message)
+    yield Target(name="shapes", seeds=[shape, '["$","$",1]'], read=lambda text: lower("gpu", text))
+    codec = MessageCodec()
+    yield Target(name="messages", seeds=[json.dumps(message)], read=lambda t: _said(codec, t))
+    talk = [{"chat_messages": [{"uuid": "m", "sender": "human", "text": "hi"}]}]
+    yield Target(name="archives", seeds=[json.dumps(talk)], read=_read_archive)
+
+
+def _said(codec: MessageCodec, text: str) -> None:
+    """A message goes into a turn and comes back."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("no JSON") from None
+    turn = codec.turn(value)
+    if turn is not None:
+        codec.said(check_turn(turn).numbered(0))
+
+
+def _read_archive(text: str) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("conversations.json", encoded(text))
+    read_log(out.getvalue())
+
+
 def _reader(form: Format) -> Callable[[str], object]:
     return lambda text: read_log(encoded(text), format=form)
 
@@ -220,6 +262,45 @@ def _replies() -> Iterator[Target]:
     yield Target(
         name="programs", seeds=lines, read=lambda text: read_line(encoded(text), Results, 1)
     )
+
+
+def _proxied() -> Iterator[Target]:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = [
+        {"role": "system", "content": "brief"}, {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "3"},
+        {"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url"}]},
+    ]  # fmt: skip
+    body = json.dumps({"model": "m", "user": "u", "messages": asked})
+    yield Target(name="chats", seeds=[body, '{"messages":[]}'], read=_read_chat)
+    pieces = ({"role": "assistant"}, {"content": "one "}, {"tool_calls": [{**call, "index": 0}]})
+    events = [{"choices": [{"index": 0, "delta": one}]} for one in pieces]
+    ended = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    stream = "".join(f"data: {json.dumps(one)}\n\n" for one in (*events, ended))
+    yield Target(name="streams", seeds=[f": x\n{stream}data: [DONE]\n"], read=_read_stream)
+
+
+def _read_chat(text: str) -> object:
+    chat = read_chat(encoded(text))
+    raw = [chat.raw(number) for number in range(len(chat.messages))]
+    again = read_chat(chat.having(raw))
+    # Not the values, which need not be equal to themselves: NaN is read, too.
+    assert len(again.messages) == len(chat.messages)
+    history = divide_history(chat.messages, 1)
+    places = sorted((*history.lead, *history.older, *history.recent))
+    assert places == [*range(len(chat.messages))]
+    return Notes(ESTIMATE).of(chat)
+
+
+def _read_stream(text: str) -> object:
+    found = []
+    for kind in ("text/event-stream", "application/json"):
+        answer = Answer(kind)
+        answer.take(encoded(text))
+        said = answer.message()
+        found.append((answer.partial, turns_of(said, "a") if said else []))
+    return found
 
 
 def _answers() -> Iterator[Target]:
@@ -316,7 +397,22 @@ def _files(directory: Path) -> Iterator[Target]:
     yield Target(
         name="rows", seeds=lines, read=_from_file(rows / "one.jsonl", lambda _: all_rows(rows))
     )
+    yield Target(name="plans", seeds=[_plan()], read=_from_file(directory / "plan.json", _planned))
     yield from _published(directory)
+
+
+def _plan() -> str:
+    part = Part(package="p", run=row().run, first=0, last=3)
+    shards = (Shard(recipe=Recipe(model="m", rpm=5), parts=(part,)),)
+    return Plan(id="1", lease=30, shards=shards).model_dump_json(exclude_none=True)
+
+
+def _planned(path: Path) -> None:
+    plan = Board(path.parent).plan()
+    for shard in plan.shards if plan else ():
+        assert shard.id and shard.name
+        assert shard.size is not None
+        cut([shard], 3)
 
 
 def _pool_of(form: str) -> Callable[[Path], object]:

@@ -96,6 +96,7 @@ def serving(
     *,
     processes: int = 1,
     keys: bool = False,
+    store: str | None = None,
     errors: int | None = None,
 ) -> Iterator[Serving]:
     """Starts a server; `begun` is called in its process first."""
@@ -107,6 +108,7 @@ def serving(
         json.dumps(limits or {}),
         str(processes),
         str(int(keys)),
+        store or "",
     ]
     with subprocess.Popen(
         command,
@@ -138,9 +140,13 @@ def main() -> None:
     from tsim.server.processes.starting import run
 
     supervising.ATTEMPTS = 1
-    place, limits, processes, keys = sys.argv[1:]
+    place, limits, processes, keys, store = sys.argv[1:]
     settings = Settings(
-        place=Path(place), port=0, keys=keys == "1", limits=Limits(**json.loads(limits))
+        place=Path(place),
+        store=store or None,
+        port=0,
+        keys=keys == "1",
+        limits=Limits(**json.loads(limits)),
     )
     run(make, settings, processes=int(processes), started=partial(print, flush=True))
 

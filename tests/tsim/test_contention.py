@@ -24,21 +24,24 @@ from tsim.contention import (
     keep_place,
 )
 from tsim.state import Changes, Counters, TurnRow
-from tsim.store import SqliteStore
+from tsim.store import SqliteStore, open_store
 from tsim.types import Turn
 
 
-class Raced(SqliteStore):
+class Raced:
     """A store to which others write whenever something was prepared for it."""
 
     def __init__(self, path):
-        super().__init__(path)
+        self._store = open_store(path)
         self.rival = lambda: None
         self.loads = self.attempts = 0
 
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
     @contextmanager
     def snapshot(self):
-        with super().snapshot() as reader:
+        with self._store.snapshot() as reader:
             whole = reader.load
 
             def load(thread):
@@ -51,12 +54,12 @@ class Raced(SqliteStore):
     def commit(self, *args, **options):
         self.attempts += 1
         self.rival()
-        return super().commit(*args, **options)
+        return self._store.commit(*args, **options)
 
     def replace_all(self, *args, **options):
         self.attempts += 1
         self.rival()
-        return super().replace_all(*args, **options)
+        return self._store.replace_all(*args, **options)
 
 
 class Hours:
@@ -86,9 +89,11 @@ class Counting:
 
 
 @CUTTING
-def test_a_lost_race_costs_what_was_missed_and_changes_nothing(tmp_path, tiny_embedder, preset):
+def test_a_lost_race_costs_what_was_missed_and_changes_nothing(
+    tmp_path, tiny_embedder, preset, place
+):
     rng = random.Random(5)
-    path, embedder = tmp_path / "m.db", Counting(tiny_embedder)
+    path, embedder = place, Counting(tiny_embedder)
     ours, theirs = stream(45, seed=1), iter(stream(400, seed=2))
     with (
         closing(Raced(path)) as store,
@@ -126,9 +131,9 @@ def test_a_lost_race_costs_what_was_missed_and_changes_nothing(tmp_path, tiny_em
         assert exported(calm, tmp_path / "calm.jsonl") == raced
 
 
-def intruder(path, thread, clock=time.time):
+def intruder(path, thread, clock=None):
     """Returns a writer that is quicker than any other, as long as it is admitted."""
-    store = SqliteStore(path, clock=clock)
+    store = open_store(path) if clock is None else SqliteStore(path, clock=clock)
     vector = np.zeros(32, dtype=np.float32)
     vector[0] = 1
 
@@ -147,8 +152,8 @@ def intruder(path, thread, clock=time.time):
 
 @CUTTING
 @pytest.mark.parametrize("change", ["add", "forget", "rebuild"])
-def test_a_writer_that_would_always_lose_goes_first(tmp_path, tiny_embedder, preset, change):
-    path, embedder = tmp_path / "m.db", Counting(tiny_embedder)
+def test_a_writer_that_would_always_lose_goes_first(place, tiny_embedder, preset, change):
+    path, embedder = place, Counting(tiny_embedder)
     with (
         closing(Raced(path)) as store,
         Memory.open(store=store, model=embedder, preset=preset) as memory,
@@ -183,8 +188,8 @@ def test_a_writer_that_would_always_lose_goes_first(tmp_path, tiny_embedder, pre
             assert 3 not in {turn.id for turn in thread.turns()}
 
 
-def test_a_writer_that_fails_in_its_turn_gives_it_up(tmp_path, tiny_embedder):
-    path = tmp_path / "m.db"
+def test_a_writer_that_fails_in_its_turn_gives_it_up(place, tiny_embedder):
+    path = place
     with (
         closing(Raced(path)) as store,
         Memory.open(store=store, model=tiny_embedder, preset=EAGER) as memory,
@@ -267,8 +272,8 @@ def test_a_place_in_line_is_kept_for_a_turn_and_no_longer(tmp_path):
         assert write()
 
 
-def test_a_writer_keeps_its_place_while_it_prepares_its_change(tmp_path, tiny_embedder):
-    path, renewed = tmp_path / "m.db", threading.Event()
+def test_a_writer_keeps_its_place_while_it_prepares_its_change(place, tiny_embedder):
+    path, renewed = place, threading.Event()
 
     class Watched(Raced):
         looks = 0
@@ -277,7 +282,7 @@ def test_a_writer_keeps_its_place_while_it_prepares_its_change(tmp_path, tiny_em
             self.looks += 1
             if self.looks > 2:  # once to see that it is its turn
                 renewed.set()
-            return super().first_in_line(ticket, **options)
+            return self._store.first_in_line(ticket, **options)
 
     with (
         closing(Watched(path)) as store,

@@ -14,7 +14,7 @@ import pytest
 
 from tsim import LATE, OFFICIAL, InputError, Memory, NewTurn, StoreBusyError, TsimError
 from tsim.repair import repair
-from tsim.store.sqlite.checksums import COVERED
+from tsim.store.checksums import COVERED
 from tsim.store.sqlite.residue import is_stale_index, stale_pages
 
 WIDTH = 8

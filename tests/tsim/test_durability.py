@@ -32,7 +32,7 @@ from tsim import Memory
 from tsim.embed import OnnxEmbedder
 
 model, path, start, many, preset = *sys.argv[1:3], *map(int, sys.argv[3:5]), sys.argv[5]
-embedder = OnnxEmbedder(Path(model), graphs=Path(path).parent / "graphs", threads=1)
+embedder = OnnxEmbedder(Path(model), graphs=Path(sys.argv[6]), threads=1)
 turns = stream(20_000)[start:]
 with Memory.open(path, model=embedder, preset=preset) as memory:
     thread = memory.thread("a")
@@ -48,8 +48,8 @@ from pathlib import Path
 from tsim import Memory
 from tsim.embed import OnnxEmbedder
 
-model, path, name, preset = sys.argv[1:]
-embedder = OnnxEmbedder(Path(model), graphs=Path(path).parent / "graphs", threads=1)
+model, path, name, preset, graphs = sys.argv[1:]
+embedder = OnnxEmbedder(Path(model), graphs=Path(graphs), threads=1)
 with Memory.open(path, model=embedder, preset=preset) as memory:
     for number in range(25):
         thread = memory.thread("shared" if number % 2 else name)
@@ -68,12 +68,17 @@ def start(code: str, *arguments: object, stdin: int | None = None) -> subprocess
 
 
 @pytest.mark.slow
-def test_kill_9_at_any_moment_loses_no_acknowledged_turn(tmp_path, tiny, tiny_embedder, preset):
+def test_kill_9_at_any_moment_loses_no_acknowledged_turn(
+    tmp_path, tiny, tiny_embedder, preset, place
+):
+    # The transactions of a database are not ours; few kills show that we wait for them.
+    trials = TRIALS if Path(place).parent == tmp_path else max(3, TRIALS // 4)
     rng = random.Random(TRIALS)
-    path = tmp_path / "memory.db"
+    path, graphs = place, tmp_path / "graphs"
     kept = 0
-    for trial in range(TRIALS):
-        writer = start(WRITER, tiny, path, kept, rng.choice((1, 1, 1, 7, 40)), preset.name)
+    for trial in range(trials):
+        many = rng.choice((1, 1, 1, 7, 40))
+        writer = start(WRITER, tiny, path, kept, many, preset.name, graphs)
         assert writer.stdout
         assert writer.stdout.readline() == "ready\n"
         printed = "".join(writer.stdout.readline() for _ in range(rng.randrange(6)))
@@ -98,13 +103,15 @@ def test_kill_9_at_any_moment_loses_no_acknowledged_turn(tmp_path, tiny, tiny_em
     with Memory.open(path, model=tiny_embedder, preset=preset) as memory:
         memory.export(tmp_path / "killed.jsonl")
     assert (tmp_path / "calm.jsonl").read_bytes() == (tmp_path / "killed.jsonl").read_bytes()
-    assert kept > TRIALS
+    assert kept > trials
 
 
 @pytest.mark.slow
-def test_four_processes_write_and_read_one_file_at_once(tmp_path, tiny, tiny_embedder, preset):
-    path = tmp_path / "memory.db"
-    crowd = [start(CROWD, tiny, path, f"p{n}", preset.name) for n in range(4)]
+def test_four_processes_write_and_read_one_memory_at_once(
+    tmp_path, tiny, tiny_embedder, preset, place
+):
+    path, graphs = place, tmp_path / "graphs"
+    crowd = [start(CROWD, tiny, path, f"p{n}", preset.name, graphs) for n in range(4)]
     outputs = [process.communicate(timeout=120)[0] for process in crowd]
     assert [process.returncode for process in crowd] == [0, 0, 0, 0]
     assert all(len(output.split()) == 25 for output in outputs)

@@ -339,3 +339,15 @@ def test_export_lines_are_json_with_the_text_in_plain(memory, tmp_path):
     lines = [json.loads(line) for line in exported(memory, tmp_path / "x").splitlines()]
     assert [line["kind"] for line in lines] == ["memory", "thread", "turn", "episode", "end"]
     assert lines[2]["text"] == "naïve 🦜"
+
+
+def test_a_thread_that_is_asked_for_does_not_have_its_preset_written_again(memory, monkeypatch):
+    memory.thread("a").add("user", "budget rule")
+
+    def written(_: object) -> str:
+        pytest.fail("the preset was written")
+
+    monkeypatch.setattr(type(memory.preset), "fingerprint", property(written))
+    for name in ("a", "b"):
+        memory.thread(name)
+    assert len(memory.thread("a")) == 1

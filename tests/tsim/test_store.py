@@ -11,7 +11,9 @@ from tsim.codec import vector_to_bytes
 from tsim.errors import StoreError
 from tsim.state import Changes
 from tsim.store import SqliteStore
-from tsim.store.sqlite.migrate import Migration, known, migrate
+from tsim.store.migrations import Migration
+from tsim.store.postgres import PostgresStore
+from tsim.store.sqlite.migrate import known, migrate
 from tsim.testing import StoreConformance
 from tsim.testing.samples import COUNTERS, FIRST
 
@@ -24,6 +26,15 @@ class TestSqliteStore(StoreConformance):
 class TestDictStore(StoreConformance):
     def open_store(self, path: Path) -> DictStore:
         return DictStore(path)
+
+
+class TestPostgresStore(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def _address(self, postgres):
+        self.address = postgres
+
+    def open_store(self, path: Path) -> PostgresStore:
+        return PostgresStore.open(self.address)
 
 
 @pytest.fixture

@@ -61,8 +61,8 @@ def test_tiktoken_counts_what_was_recorded(name):
     pytest.importorskip("tiktoken")
     try:
         measure = open_measure(f"tiktoken:{name}")
-    except OSError as error:
-        pytest.skip(f"tiktoken has not fetched {name} and cannot: {error}"[:200])
+    except InputError as error:
+        pytest.skip(f"{error}"[:200])
     for title, text in corpus.texts().items():
         assert measure.size(text) == corpus.counts()[name][title]
 
@@ -117,6 +117,17 @@ def test_what_cannot_count_is_refused(tmp_path):
     ):
         with pytest.raises(InputError, match=found):
             open_measure(wrong)
+
+
+def test_an_encoding_that_cannot_be_fetched_is_refused(monkeypatch):
+    tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
+
+    def fetch(name):
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", fetch)
+    with pytest.raises(InputError, match="could not fetch 'gpt2': no network"):
+        open_measure("tiktoken:gpt2")
 
 
 def test_tiktoken_is_asked_for_by_name():

@@ -2,7 +2,7 @@
 
 from scaleqa.backends.counted import Counted
 from scaleqa.backends.declaration import Access, BackendDeclaration
-from scaleqa.backends.limit import Limiter
+from scaleqa.backends.limit import Limiter, Pace, SharedLimiter
 from scaleqa.backends.price import Price, read_price
 from scaleqa.backends.protocol import (
     Backend,
@@ -31,9 +31,11 @@ __all__ = [
     "Function",
     "Limiter",
     "Message",
+    "Pace",
     "Price",
     "Reply",
     "Request",
+    "SharedLimiter",
     "Stop",
     "StoppedError",
     "backends",

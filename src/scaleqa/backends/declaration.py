@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from scaleqa.backends.limit import Limiter
+from scaleqa.backends.limit import Pace
 from scaleqa.backends.protocol import Backend
 from scaleqa.backends.stop import Stop
 from scaleqa.errors import DataError
@@ -27,7 +27,7 @@ class Access:
     """
 
     key_variable: str | None = None
-    limiter: Limiter | None = None
+    limiter: Pace | None = None
     cached: bool = True
     stop: Stop = field(default_factory=Stop)
 

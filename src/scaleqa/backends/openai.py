@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from scaleqa.backends.declaration import Access, BackendDeclaration
-from scaleqa.backends.limit import Limiter
+from scaleqa.backends.limit import Pace
 from scaleqa.backends.protocol import MOST_TOKENS, Call, Function, Message, Reply, Request
 from scaleqa.backends.stop import Stop
 from scaleqa.options import NoOptions
@@ -101,7 +101,7 @@ class OpenAI:
         *,
         base_url: str,
         key: str | None = None,
-        limiter: Limiter | None = None,
+        limiter: Pace | None = None,
         patience: Patience = PATIENCE,
         stop: Stop | None = None,
     ) -> None:

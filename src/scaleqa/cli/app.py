@@ -17,6 +17,7 @@ from scaleqa.cli import (
     reproduce,
     retrieve,
     run,
+    work,
 )
 from scaleqa.errors import ScaleqaError
 from tsim.cli.shell import run as run_app
@@ -31,6 +32,7 @@ app.command()(quickstart.quickstart)
 app.command()(build.build)
 app.command()(retrieve.retrieve)
 app.command()(run.run)
+app.command()(work.work)
 app.command()(run.compare)
 app.command()(report.report)
 app.command()(listings.systems)

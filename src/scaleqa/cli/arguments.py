@@ -27,6 +27,9 @@ Systems = Annotated[
         "--system", help="Comma-separated systems, with options as name:key=value;key=value."
     ),
 ]
+Workers = Annotated[
+    int, typer.Option(min=1, help="Packages run at once in threads, for servers that are slow.")
+]
 EmbeddingModel = Annotated[str | None, typer.Option("--model", help="Embedding model.")]
 Assist = Annotated[
     str | None,

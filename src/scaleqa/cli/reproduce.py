@@ -1,14 +1,16 @@
 """`scaleqa reproduce`: one command per table."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from scaleqa.backends import Access, Limiter, find_backend, open_backend, open_chat
+from scaleqa.backends import Access, Limiter, Stop, find_backend, open_backend, open_chat
 from scaleqa.cli.arguments import Assist
+from scaleqa.cli.executors import DEFAULT_LEASE, Jobs, Lease, Ray, Share, chosen
 from scaleqa.datasets.scaleqa import as_noise
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
@@ -30,8 +32,9 @@ from scaleqa.records import (
 )
 from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
+from scaleqa.shards import InProcess, Recipe
 from scaleqa.specs import Spec, split_specs
-from tsim.cli.shell import AsJson, print_json, progress_bar, say
+from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 from tsim.credentials import without_credentials
 
 app = typer.Typer(
@@ -86,6 +89,10 @@ def make(
         str | None,
         typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
     ] = None,
+    jobs: Jobs = None,
+    share: Share = None,
+    ray: Ray = None,
+    lease: Lease = DEFAULT_LEASE,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce one table."""
@@ -94,7 +101,12 @@ def make(
     access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None)
     answering = open_backend(backend or EXTRACTIVE, access)
     helper = open_chat(assist, access) if assist else None
-    try:
+    recipe = Recipe(assist=assist, backend=backend or EXTRACTIVE, rpm=rpm, key_env=key_env)
+    with ExitStack() as stack:
+        stack.callback(answering.close)
+        if helper:
+            stack.callback(helper.close)
+        executor = chosen(stack, out, Stop(tell), jobs=jobs, share=share, ray=ray, lease=lease)
         sources = Sources(
             out=out,
             records=load_records(records) if records else shipped(),
@@ -109,6 +121,8 @@ def make(
             asides=load_asides(records) if records else shipped_asides(),
             talk=load_talk(records) if records else shipped_talk(),
             reserve=[] if noise else [as_noise(record) for record in shipped()],
+            recipe=recipe,
+            executor=None if isinstance(executor, InProcess) else executor,
         )
         given = {
             "subset": subset, "target": target, "system": system, "track": track,
@@ -116,10 +130,6 @@ def make(
             "noise": noise,
         }  # fmt: skip
         page, files = reproduce(table, Lab(sources), _command(table.name, given))
-    finally:
-        answering.close()
-        if helper:
-            helper.close()
     _show(table, page, files, machine=as_json)
 
 

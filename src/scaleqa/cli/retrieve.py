@@ -1,32 +1,33 @@
 """`scaleqa retrieve`: retrieval without an answer model."""
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from scaleqa.backends import Access, Stop, open_chat
+from scaleqa.backends import Stop
 from scaleqa.cli.arguments import (
     Assist,
     EmbeddingModel,
     Systems,
     Threads,
+    Workers,
     require_writable,
     resumable,
     typed_command,
 )
+from scaleqa.cli.executors import DEFAULT_LEASE, Jobs, Lease, Ray, Share, chosen
 from scaleqa.datasets import open_threads
-from scaleqa.evaluate import RunSettings, run_systems
 from scaleqa.figures.retrieval import retrieval
 from scaleqa.pages.markdown import write_markdown
 from scaleqa.pages.terminal import print_tables
 from scaleqa.report.retrieval import retrieval_page
 from scaleqa.report.summaries import retrieval_table
+from scaleqa.shards import Asked, Order, Recipe
 from scaleqa.specs import split_specs
 from scaleqa.systems import with_budget
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
-from tsim.embed import open_embedder
 
 
 def retrieve(
@@ -46,7 +47,11 @@ def retrieve(
     table: Annotated[
         Path | None, typer.Option(help="Write the tables to this file, as Markdown.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Number of packages run in parallel.")] = 1,
+    workers: Workers = 1,
+    jobs: Jobs = None,
+    share: Share = None,
+    ray: Ray = None,
+    lease: Lease = DEFAULT_LEASE,
     model: EmbeddingModel = None,
     assist: Assist = None,
     as_json: AsJson = False,
@@ -61,16 +66,14 @@ def retrieve(
     wanted = [with_budget(one, budget) if budget else one for one in split_specs(system)]
     require_writable(table)
     loaded = open_threads(threads)
-    embedder = open_embedder(model, cached=True)
-    stop = Stop(tell)
-    keep = contexts and out is not None
+    recipe = Recipe(model=model, assist=assist, detail=contexts and out is not None)
+    asked = tuple((Asked(package=one, out=out),) for one in loaded)
+    order = Order(recipe=recipe, systems=tuple(wanted), threads=asked)
     with resumable(out), ExitStack() as stack:
-        access = Access(stop=stop)
-        helper = stack.enter_context(closing(open_chat(assist, access))) if assist else None
-        several = [RunSettings(system=one, model=helper, detail=keep) for one in wanted]
-        rows = run_systems(
-            loaded, several, embedder, out, workers=workers, bar=progress_bar, stop=stop
+        executor = chosen(
+            stack, out, Stop(tell), workers=workers, jobs=jobs, share=share, ray=ray, lease=lease
         )
+        (rows,) = executor.run([order], progress_bar)
     if table:
         write_markdown(retrieval_page(rows, loaded, typed_command()), table)
     found = [retrieval(own) for own in rows.values()]

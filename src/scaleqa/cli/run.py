@@ -1,13 +1,13 @@
 """`scaleqa run` and `scaleqa compare`: the closed loop and its figures."""
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from scaleqa.backends import Access, Limiter, Stop, open_backend, open_chat, read_price
+from scaleqa.backends import Stop
 from scaleqa.cli.arguments import (
     Assist,
     EmbeddingModel,
@@ -16,10 +16,11 @@ from scaleqa.cli.arguments import (
     Prompt,
     Systems,
     Threads,
+    Workers,
     resumable,
 )
+from scaleqa.cli.executors import DEFAULT_LEASE, Jobs, Lease, Ray, Share, chosen
 from scaleqa.datasets import open_threads
-from scaleqa.evaluate import Reading, RunSettings, run_systems
 from scaleqa.evaluate.rowfile import all_rows
 from scaleqa.figures.paired import compare as compare_rows
 from scaleqa.figures.presence import one_track
@@ -28,9 +29,9 @@ from scaleqa.packages import Package
 from scaleqa.pages.terminal import print_tables
 from scaleqa.prompts import Template, template
 from scaleqa.report.summaries import compared_table, costs_table, scores_table
+from scaleqa.shards import Asked, Order, Recipe
 from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
-from tsim.embed import open_embedder
 
 # The prompt of the paper's four options, of other choices, and of free answers.
 FOUR, CHOICE, FREE = "answer.v1", "choice.v1", "free-answer.v1"
@@ -50,7 +51,11 @@ def run(
     writeback: Annotated[
         bool, typer.Option(help="Add each question and its answer to the thread.")
     ] = True,
-    workers: Annotated[int, typer.Option(min=1, help="Number of packages run in parallel.")] = 1,
+    workers: Workers = 1,
+    jobs: Jobs = None,
+    share: Share = None,
+    ray: Ray = None,
+    lease: Lease = DEFAULT_LEASE,
     model: EmbeddingModel = None,
     assist: Assist = None,
     judge: JudgeModel = None,
@@ -69,27 +74,26 @@ def run(
 
     Example: scaleqa run packages/16k --system tsim,standard_rag --out runs/first
     """
-    wanted = split_specs(system)
-    cost = read_price(price) if price else None
     loaded = open_threads(threads)
-    embedder = open_embedder(model, cached=True)
-    stop = Stop(tell)
-    limiter = Limiter(rpm, sleep=stop.sleep) if rpm else None
-    access = Access(key_variable=key_env, limiter=limiter, cached=cache, stop=stop)
+    recipe = Recipe(
+        model=model,
+        assist=assist,
+        backend=backend,
+        prompt=chosen_template(prompt, loaded).name,
+        writeback=writeback,
+        judge=judge,
+        price=price,
+        cached=cache,
+        rpm=rpm,
+        key_env=key_env,
+    )
+    asked = tuple((Asked(package=one, out=out),) for one in loaded)
+    order = Order(recipe=recipe, systems=tuple(split_specs(system)), threads=asked)
     with resumable(out), ExitStack() as stack:
-        helper = stack.enter_context(closing(open_chat(assist, access))) if assist else None
-        grader = stack.enter_context(closing(open_chat(judge, access))) if judge else None
-        reading = Reading(
-            backend=stack.enter_context(closing(open_backend(backend, access))),
-            template=chosen_template(prompt, loaded),
-            writeback=writeback,
-            price=cost,
-            judge_model=grader,
+        executor = chosen(
+            stack, out, Stop(tell), workers=workers, jobs=jobs, share=share, ray=ray, lease=lease
         )
-        several = [RunSettings(system=one, reading=reading, model=helper) for one in wanted]
-        rows = run_systems(
-            loaded, several, embedder, out, workers=workers, bar=progress_bar, stop=stop
-        )
+        (rows,) = executor.run([order], progress_bar)
     results = {name: score(own) for name, own in rows.items()}
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])

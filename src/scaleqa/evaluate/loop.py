@@ -46,6 +46,33 @@ class RunSettings:
     cold: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """Questions of a package that follow each other, and the file that their rows go to.
+
+    Attributes:
+        package: The package.
+        run: What the rows are made with.
+        grading: How answers are graded; None for retrieval alone.
+        rows: The file; the rows that it has are those of the first of the questions.
+        first: Place of the first question. It is 0 where answers are written back: whatever was
+            answered before is part of the thread.
+        last: The place after the last question.
+    """
+
+    package: Package
+    run: Run
+    grading: Grading | None
+    rows: RowFile
+    first: int = 0
+    last: int
+
+    @property
+    def missing(self) -> int:
+        """How many have no row."""
+        return self.last - self.first - len(self.rows.rows)
+
+
 def run_package(
     package: Package,
     settings: RunSettings,
@@ -60,24 +87,60 @@ def run_package(
         DataError: The rows that are there belong to another run, or the prompt does not fit.
     """
     run, grading, rows = check_run(package, settings, embedder, out)
+    last = len(package.questions)
+    ask(
+        [Questions(package=package, run=run, grading=grading, rows=rows, last=last)],
+        settings,
+        embedder,
+        progress,
+    )
+    return rows.rows
+
+
+def ask(
+    several: Sequence[Questions],
+    settings: RunSettings,
+    embedder: Embedder,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Asks a system all questions that have no row; it takes in their common thread once.
+
+    Args:
+        several: The questions; their packages have the same thread.
+        settings: How the run goes.
+        embedder: For the system.
+        progress: Called with turns and questions done, and how many there are.
+    """
+    turns = len(several[0].package.stream)
+    total = turns + sum(one.last - one.first for one in several)
+
+    def note(done: int, _: int = 0) -> None:
+        if progress:
+            progress(done, total)
+
+    missing = [one for one in several if one.missing]
+    done = turns + sum(one.last - one.first for one in several if not one.missing)
     try:
-        rows.begin()
-        if len(rows.rows) < len(package.questions):
+        for one in several:
+            one.rows.begin()
+        if missing:
             with fed_system(
-                package,
-                run,
+                missing[0].package,
+                missing[0].run,
                 embedder,
                 model=settings.model,
                 cold=settings.cold,
-                progress=progress,
+                progress=note,
+                also=[one.package for one in several],
             ) as fed:
-                _ask_all(fed, settings, grading, rows, progress)
-        elif progress:
-            whole = len(package.stream) + len(package.questions)
-            progress(whole, whole)
-        return rows.rows
+                for one in missing:
+                    _ask_all(fed.about(one.package, one.run), settings, one, note, done)
+                    done += one.last - one.first
+        else:
+            note(total)
     finally:
-        rows.close()
+        for one in several:
+            one.rows.close()
 
 
 def check_run(
@@ -93,7 +156,7 @@ def check_run(
     path = row_path(out, settings.system, package.name) if out else None
     former = former_path(out, settings.system, package.name) if out else None
     rows = RowFile(path, former)
-    _check(rows, package, run)
+    check_rows(rows, package, run)
     return run, grading, rows
 
 
@@ -124,7 +187,7 @@ def retrieve_together(
     Raises:
         DataError: The packages cannot share a run, or the rows that are there are of another one.
     """
-    _check_together(packages, settings)
+    check_together(packages, settings)
     with ExitStack() as stack:
         for out in {*outs}:
             stack.enter_context(locked(out))
@@ -145,30 +208,21 @@ def _together(
     ]
     asked = list(zip(packages, runs, files, strict=True))
     for package, run, rows in asked:
-        _check(rows, package, run)
-    missing = [one for one in asked if len(one[2].rows) < len(one[0].questions)]
-    try:
-        if missing:
-            first, run, _ = missing[0]
-            with fed_system(
-                first,
-                run,
-                embedder,
-                model=settings.model,
-                cold=settings.cold,
-                progress=progress,
-                also=packages,
-            ) as fed:
-                for package, own, rows in missing:
-                    rows.begin()
-                    _ask_all(fed.about(package, own), settings, None, rows, progress)
-        return [rows.rows for rows in files]
-    finally:
-        for rows in files:
-            rows.close()
+        check_rows(rows, package, run)
+    several = [
+        Questions(package=package, run=run, grading=None, rows=rows, last=len(package.questions))
+        for package, run, rows in asked
+    ]
+    ask(several, settings, embedder, progress)
+    return [rows.rows for rows in files]
 
 
-def _check_together(packages: Sequence[Package], settings: RunSettings) -> None:
+def check_together(packages: Sequence[Package], settings: RunSettings) -> None:
+    """Checks that packages can share a run.
+
+    Raises:
+        DataError: They are not about the same thread, or somebody answers.
+    """
     first, *others = packages
     if settings.reading:
         raise DataError("packages share a run for retrieval only; answers need runs of their own")
@@ -218,7 +272,12 @@ def run_of(
     )
 
 
-def _check(rows: RowFile, package: Package, run: Run) -> None:
+def check_rows(rows: RowFile, package: Package, run: Run) -> None:
+    """Checks that rows are the first ones of a run.
+
+    Raises:
+        DataError: They are of another one.
+    """
     expected = [question.id for question in package.questions]
     found = [row.id for row in rows.rows]
     other = next((row.run for row in rows.rows if not run.continues(row.run)), None)
@@ -241,27 +300,29 @@ def _differing(run: Run, other: Run) -> str:
 def _ask_all(
     fed: Fed,
     settings: RunSettings,
-    grading: Grading | None,
-    rows: RowFile,
-    progress: Callable[[int, int], None] | None,
+    asked: Questions,
+    note: Callable[[int], None],
+    before: int,
 ) -> None:
-    package, done = fed.package, len(rows.rows)
+    package, grading, known = asked.package, asked.grading, asked.rows.rows
     # A reader's rationale is part of what is written back: without it a run could not continue.
     detail = settings.detail or grading is not None
-    for place, question in enumerate(package.questions):
-        if place < done:
-            row = rows.rows[place]
+    done = len(known)
+    if asked.first:
+        fed.calls()  # those of taking in the thread are in the first row
+    for place in range(asked.first, asked.last):
+        question, number = package.questions[place], place - asked.first
+        if number < done:
+            row = known[number]
             fed.calls()  # they are in that row
         else:
             row, found = fed.ask(place, detail=detail)
             if grading:
                 row = _answered(grading, question, row, found)
-            rows.append(row)
+            asked.rows.append(row)
         if grading and grading.reading.writeback:
             fed.observe(_exchange(package, question, row))
-        if progress:
-            total = len(package.stream) + len(package.questions)
-            progress(len(package.stream) + place + 1, total)
+        note(before + number + 1)
 
 
 def _answered(grading: Grading, question: Question, row: Row, found: Retrieved) -> Row:

@@ -17,6 +17,9 @@ from scaleqa.evaluate.rows import VERSION, Row
 from scaleqa.packages.check import NAME
 from tsim import private, unfinished
 
+# Where shards of a run are worked on, in its directory.
+WORK = ".work"
+
 
 class RowFile:
     """The rows of one system on one package, on disk or, without a path, in memory alone.
@@ -24,14 +27,18 @@ class RowFile:
     Nothing is written before `begin`: the rows that are there may belong to another run.
     """
 
-    def __init__(self, path: Path | None, former: Path | None = None) -> None:
+    def __init__(
+        self, path: Path | None, former: Path | None = None, *, parents: bool = True
+    ) -> None:
         """Reads the rows that are there.
 
         Args:
             path: The file; None to keep rows in memory.
             former: Where an earlier version kept them, if not there.
+            parents: Whether to create the directories it is in.
         """
         self.path = path
+        self._parents = parents
         self._moved = former if path and former and not path.exists() and former.exists() else None
         source = self._moved or path
         self.rows: list[Row] = read_rows(source) if source and source.exists() else []
@@ -45,7 +52,7 @@ class RowFile:
             write_rows(self.path, self.rows)
         if self._moved:
             self._moved.unlink()
-        self._file = private.create(self.path).open("a", encoding="utf-8")
+        self._file = private.create(self.path, parents=self._parents).open("a", encoding="utf-8")
 
     def append(self, row: Row) -> None:
         """Writes a row; it is on disk when this returns."""
@@ -113,8 +120,9 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def row_files(directory: Path) -> list[Path]:
-    """Names the files of a run, in order."""
-    return sorted(directory.rglob("*.jsonl"))
+    """Names the files of a run, in order, without what is still being worked on."""
+    found = sorted(directory.rglob("*.jsonl"))
+    return [path for path in found if WORK not in path.relative_to(directory).parts]
 
 
 def first_rows(out: Path) -> Iterator[tuple[Path, Row]]:

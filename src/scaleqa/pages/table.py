@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 from scaleqa.pages.forms import Form, count, share, span, text
@@ -65,6 +66,16 @@ class Table:
     def cells(self) -> list[list[str]]:
         """Writes all values, row by row; what goes below a value follows it in brackets."""
         return [[_cell(column, row) for column in self.columns] for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        """For notebooks, whose colours it has."""
+        heads = "".join(f"<th>{escape(column.head)}</th>" for column in self.columns)
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+            for cells in self.cells()
+        )
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def interval(key: str, *, form: Form = span, head: str = "95 %", signs: str = "") -> Column:

@@ -6,9 +6,9 @@ another run are refused.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scaleqa.backends import Backend, ChatModel
@@ -32,6 +32,7 @@ from scaleqa.packages import (
 )
 from scaleqa.prompts import template
 from scaleqa.records import Aside, Case, Life, Record, Sequel, TalkKind, Wording
+from scaleqa.shards import Asked, Executor, Order, Recipe
 from tsim.embed import Embedder, open_embedder
 
 SEED = 11
@@ -78,6 +79,8 @@ class Sources:
         asides: All asides.
         talk: All lives, of both kinds.
         reserve: Dialogues that fill threads of asides and talk where there is too little noise.
+        recipe: How other processes open the backend and the helper.
+        executor: Makes rows ahead in parallel; None to make them one after the other.
     """
 
     out: Path
@@ -93,6 +96,8 @@ class Sources:
     asides: Sequence[Aside] = ()
     talk: Sequence[Life] = ()
     reserve: Sequence[Dialogue] = ()
+    recipe: Recipe = field(default_factory=Recipe)
+    executor: Executor | None = None
 
 
 class Lab:
@@ -225,6 +230,36 @@ class Lab:
             return subset(first, wanted, SEED)
         return [*first, *subset(others, more, SEED)]
 
+    def ahead(self, orders: Iterable[Order]) -> None:
+        """Makes rows that will be asked for, all at once, if there is somebody who can."""
+        if self.sources.executor:
+            self.sources.executor.run([*orders], self.sources.progress)
+
+    def retrieving(self, system: str, *several: Threads, model: str | None = None) -> Order:
+        """Says what `retrieve` or, of several, `retrieve_together` will run."""
+        given = self.sources.recipe.model_dump(include={"assist", "rpm", "key_env"})
+        recipe = Recipe(model=model or self.sources.model, detail=False, **given)
+        embedder = self.embedder(model)
+        found: dict[str, list[Asked]] = {}
+        for threads in several:
+            for package in threads.packages:
+                asked = Asked(package=package, out=self._results(threads, embedder))
+                found.setdefault(package.name, []).append(asked)
+        grouped = tuple(tuple(one) for one in found.values())
+        return Order(recipe=recipe, systems=(system,), threads=grouped)
+
+    def looping(
+        self, system: str, threads: Threads, *, prompt: str = ANSWER, writeback: bool = True
+    ) -> Order:
+        """Says what `loop` will run."""
+        more = {"model": self.sources.model, "prompt": prompt, "writeback": writeback}
+        out = self._rows(threads, prompt, writeback=writeback)
+        return Order(
+            recipe=self.sources.recipe.model_copy(update=more),
+            systems=(system,),
+            threads=tuple((Asked(package=one, out=out),) for one in threads.packages),
+        )
+
     def retrieve(
         self, system: str, threads: Threads, *, model: str | None = None, cold: bool = False
     ) -> list[Row]:
@@ -278,11 +313,15 @@ class Lab:
     ) -> list[Row]:
         """Runs a system in the closed loop, as far as that was not done before."""
         embedder, backend = self.embedder(), self.sources.backend
-        way = f"{prompt}{'' if writeback else '-no-writeback'}"
-        out = self.sources.out / "rows" / threads.name / slug(embedder.identity)
+        out = self._rows(threads, prompt, writeback=writeback)
         reading = Reading(backend=backend, template=template(prompt), writeback=writeback)
         settings = RunSettings(system=system, reading=reading, model=self.sources.helper)
-        return self._run(settings, threads, embedder, out / slug(backend.identity) / way)
+        return self._run(settings, threads, embedder, out)
+
+    def _rows(self, threads: Threads, prompt: str, *, writeback: bool) -> Path:
+        embedder, backend = slug(self.embedder().identity), slug(self.sources.backend.identity)
+        way = f"{prompt}{'' if writeback else '-no-writeback'}"
+        return self.sources.out / "rows" / threads.name / embedder / backend / way
 
     def _run(
         self, settings: RunSettings, threads: Threads, embedder: Embedder, out: Path

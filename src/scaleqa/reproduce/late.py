@@ -45,6 +45,7 @@ from scaleqa.reproduce.tracks import (
     Track,
     available,
     measure,
+    orders,
     together,
 )
 from scaleqa.specs import Spec
@@ -92,6 +93,7 @@ def late(lab: Lab, table: Reproduction) -> Page:
     """Systems at the same budget by setting; our method less each of its parts; tracks."""
     settings = _settings(lab, table)
     lab.expect(sum(len(together(one.tracks, one.runs)) for one in settings))
+    lab.ahead(order for one in settings for order in orders(lab, one.target, one.tracks, one.runs))
     rows: list[Mapping[str, Any]] = []
     parts: list[Mapping[str, Any]] = []
     absent: list[Mapping[str, Any]] = []

@@ -64,12 +64,23 @@ def prompts(lab: Lab, table: Reproduction) -> Page:
     choosing, asked = _parts(lab, table.targets[0])
     lab.expect(len(PROMPTS) + 2 + len(others))
     tried = []
+    lab.ahead(lab.looping(whole, choosing, prompt=one, writeback=False) for one in PROMPTS)
     for prompt in PROMPTS:
         rows = lab.loop(whole, choosing, prompt=prompt, writeback=False)
         tried.append({"system": whole, "prompt": prompt, **_told(rows)})
     chosen = max(tried, key=lambda row: row["accuracy"])["prompt"]
     beside = length(table.targets[0]) == length(paper.TARGET)
     final = []
+    dict.fromkeys((PROMPTS[0], chosen))
+    lab.ahead(
+        [
+            *(
+                lab.looping(whole, asked, prompt=p, writeback=False)
+                for p in dict.fromkeys((PROMPTS[0], chosen))
+            ),
+            *(lab.looping(system, asked, writeback=False) for system in others),
+        ]
+    )
     for prompt, key in ((PROMPTS[0], PROMPTS[0]), (chosen, "chosen")):
         rows = lab.loop(whole, asked, prompt=prompt, writeback=False)
         name = f"{prompt}, chosen" if key == "chosen" else prompt

@@ -50,13 +50,22 @@ class Reproduction:
     example: str = ""
 
 
-def combinations(lab: Lab, table: Reproduction) -> Iterator[tuple[Threads, str]]:
-    """Goes through all lengths and systems."""
+def combinations(
+    lab: Lab, table: Reproduction, *, ahead: bool = True
+) -> Iterator[tuple[Threads, str]]:
+    """Goes through all lengths and systems.
+
+    Args:
+        lab: Builds, runs and keeps.
+        table: What is reproduced.
+        ahead: Whether rows may be made in parallel, which makes times longer.
+    """
     lab.expect(len(table.targets) * len(table.systems))
-    for target in table.targets:
-        threads = lab.threads(target)
-        for system in table.systems:
-            yield threads, system
+    pairs = [(lab.threads(target), system) for target in table.targets for system in table.systems]
+    if ahead:
+        order = lab.looping if table.answers else lab.retrieving
+        lab.ahead(order(system, threads) for threads, system in pairs)
+    yield from pairs
 
 
 def lengths(table: Reproduction) -> tuple[Column, ...]:

@@ -50,6 +50,7 @@ def scaling(lab: Lab, table: Reproduction) -> Page:
     rows = []
     points: dict[str, list[Point]] = {system: [] for system in table.systems}
     identity = lab.embedder().identity
+    lab.ahead(lab.retrieving(system, threads) for threads in used for system in table.systems)
     for threads in used:
         for system in table.systems:
             found = retrieval(lab.retrieve(system, threads))
@@ -102,7 +103,7 @@ def cost(lab: Lab, table: Reproduction) -> Page:
     """What systems keep, and how long they take."""
     rows, shown, used = [], [], []
     dimension = lab.embedder().dimension
-    for threads, system in combinations(lab, table):
+    for threads, system in combinations(lab, table, ahead=False):
         kept = retrieval(lab.retrieve(system, threads, cold=True)).kept
         if kept is None:
             raise DataError(f"the rows of {system} do not say what it keeps; choose another --out")

@@ -40,6 +40,7 @@ from scaleqa.reproduce.tracks import (
     Track,
     available,
     measure,
+    orders,
     together,
 )
 from scaleqa.specs import Spec
@@ -67,6 +68,7 @@ def results(lab: Lab, table: Reproduction) -> Page:
     groups = [own for group in compared if (own := available(lab.sources, target, *group))]
     systems = {track.name: (*table.systems, *_curves(table)) for group in groups for track in group}
     lab.expect(sum(len(together(group, systems)) for group in groups))
+    lab.ahead(one for group in groups for one in orders(lab, target, group, systems))
     found = [one for group in groups for one in measure(lab, target, group, systems)]
     by_budget = _by_budget(found, table)
     written = next(one for one in found if one.track == WRITTEN)

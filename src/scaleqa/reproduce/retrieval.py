@@ -184,6 +184,12 @@ def embedders(lab: Lab, table: Reproduction) -> Page:
     models, absent = _available(table.models)
     lab.expect(len(models) * len(table.systems) * len(table.targets))
     rows, shown, used = [], [], []
+    lab.ahead(
+        lab.retrieving(system, lab.threads(target), model=model)
+        for target in table.targets
+        for model in models
+        for system in table.systems
+    )
     for target in table.targets:
         threads = lab.threads(target)
         used.append(threads)

@@ -1,6 +1,6 @@
 """The tracks that pages compare systems on, and how systems are measured on them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scaleqa.evaluate import Row
@@ -8,6 +8,7 @@ from scaleqa.packages import AS_WRITTEN, Mix, Words
 from scaleqa.packages.resume import NAMED, UNNAMED
 from scaleqa.records import TalkKind
 from scaleqa.reproduce.lab import Lab, Sources, Threads
+from scaleqa.shards import Order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,16 +119,35 @@ def measure(
         group: The tracks.
         systems: The systems for each track, by its name.
     """
-    threads = {track.name: track.threads(lab, target) for track in group}
+    threads = _threads(lab, target, group)
     rows: dict[str, dict[str, Sequence[Row]]] = {track.name: {} for track in group}
     for system in together(group, systems):
-        names = [track.name for track in group if system in systems[track.name]]
+        names = _names(system, group, systems)
         found = lab.retrieve_together(system, [threads[name] for name in names])
         for name, own in zip(names, found, strict=True):
             rows[name][system] = own
     return [
         Measured(track=track, threads=threads[track.name], rows=rows[track.name]) for track in group
     ]
+
+
+def orders(
+    lab: Lab, target: int, group: Sequence[Track], systems: Mapping[str, Sequence[str]]
+) -> Iterator[Order]:
+    """Says what `measure` will run."""
+    threads = _threads(lab, target, group)
+    for system in together(group, systems):
+        asked = [threads[name] for name in _names(system, group, systems)]
+        yield lab.retrieving(system, *asked)
+
+
+def _threads(lab: Lab, target: int, group: Sequence[Track]) -> dict[str, Threads]:
+    return {track.name: track.threads(lab, target) for track in group}
+
+
+def _names(system: str, group: Sequence[Track], systems: Mapping[str, Sequence[str]]) -> list[str]:
+    """Names the tracks that a system is run on."""
+    return [track.name for track in group if system in systems[track.name]]
 
 
 def together(group: Sequence[Track], systems: Mapping[str, Sequence[str]]) -> list[str]:

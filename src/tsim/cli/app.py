@@ -5,7 +5,20 @@ from typing import Annotated
 import typer
 
 from tsim import __version__
-from tsim.cli import cache, files, forget, keys, listings, mcp, models, serve, turns
+from tsim.cli import (
+    cache,
+    copies,
+    files,
+    forget,
+    keys,
+    listings,
+    mcp,
+    migrate,
+    models,
+    proxy,
+    serve,
+    turns,
+)
 from tsim.cli.shell import run, say
 
 app = typer.Typer(
@@ -24,9 +37,12 @@ for command in (
     listings.turns,
     files.export,
     files.import_,
+    migrate.migrate,
     files.backup,
+    copies.copy,
     files.doctor,
     serve.serve,
+    proxy.proxy,
     mcp.mcp,
 ):
     app.command(command.__name__.rstrip("_"))(command)

@@ -18,7 +18,7 @@ from tsim.cli.options import (
     PresetName,
     ReadOnly,
     must_exist,
-    open_store,
+    open_existing,
 )
 from tsim.cli.shell import AsJson, failed, print_json, progress_bar, say, tell
 from tsim.embed import open_embedder
@@ -26,6 +26,7 @@ from tsim.errors import InputError, MismatchError, StoreError
 from tsim.memory import Memory
 from tsim.presets import find_preset
 from tsim.repair import repair as mend
+from tsim.store import is_address, shown
 
 
 def export(
@@ -43,7 +44,7 @@ def export(
     Example: tsim export backup.jsonl --memory memory.db
     """
     streamed = str(out) == STREAM
-    with closing(open_store(memory, read_only)) as store:
+    with closing(open_existing(memory, read_only)) as store:
         target = sys.stdout.buffer if streamed else out
         turns = transfer.export(store, target, thread or None)
     if streamed:
@@ -70,9 +71,9 @@ def import_(
     with Memory.open(memory, model=model, preset=preset) as opened:
         turns = opened.import_(sys.stdin.buffer if str(file) == STREAM else file)
     if as_json:
-        print_json({"path": str(memory), "turns": turns})
+        print_json({"path": shown(memory), "turns": turns})
     else:
-        say(f"read {turns} turns into {memory}")
+        say(f"read {turns} turns into {shown(memory)}")
 
 
 def backup(
@@ -93,12 +94,12 @@ def backup(
             "a backup is a database file and cannot be written to stdout; name a file, or use: "
             "tsim export -"
         )
-    with closing(open_store(memory, read_only)) as store:
+    with closing(open_existing(memory, read_only)) as store:
         store.backup(out, overwrite=overwrite)
     if as_json:
         print_json({"path": str(out), "bytes": out.stat().st_size})
     else:
-        say(f"copied {memory} to {out}")
+        say(f"copied {shown(memory)} to {out}")
 
 
 def doctor(
@@ -122,8 +123,12 @@ def doctor(
     Example: tsim doctor --memory memory.db
     """
     must_exist(memory)
+    if repair and is_address(memory):
+        raise InputError(
+            "--repair is for memory files; restore a damaged database from its backups"
+        )
     if repair:
-        _repair(memory, model, preset)
+        _repair(Path(memory), model, preset)
     with (
         progress_bar("turns") as report,
         Memory.open(
@@ -149,8 +154,8 @@ def doctor(
         )
     if found.problems:
         message = (
-            f"{memory} has {len(found.problems)} problems; restore it from a backup or an export, "
-            "or save what is whole with --repair"
+            f"{shown(memory)} has {len(found.problems)} problems; restore it from a backup or an "
+            "export, or save what is whole of a file with --repair"
         )
         raise failed(StoreError(message), as_json=as_json)
 

@@ -3,7 +3,6 @@
 import shlex
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,13 +28,23 @@ from tsim.cli.shell import AsJson, failed, print_json, say
 from tsim.errors import InputError
 from tsim.forgetting import preview
 from tsim.memory import Memory
+from tsim.store import is_address, shown
 from tsim.thread import Thread
 from tsim.types import ForgetPreview, Forgotten
 
 SHOWN = 20
+ERASED = "{} bytes are erased"
 UNERASED = (
     "{} bytes are not erased yet, because others have the memory or the cache of vectors open; "
     "tsim doctor erases them when nobody has"
+)
+# A server has a log, and maybe replicas and backups, that nobody can erase by forgetting.
+IN_TABLES = (
+    "{} bytes are erased from the tables; the server's log, replicas and backups may have them"
+)
+LEFT_IN_TABLES = (
+    "{} bytes are not erased from the tables yet, because others use them, they are large, or this "
+    "user does not own them; tsim doctor tries again"
 )
 
 
@@ -116,7 +125,7 @@ def forget(
             else:
                 say(f"forgot {_turns(found)}, the whole thread")
         else:
-            _report(_forgotten(chosen, found), thread, as_json)
+            _report(_forgotten(chosen, found), memory, thread, as_json)
 
 
 def _forgotten(thread: Thread, found: ForgetPreview) -> Forgotten:
@@ -133,9 +142,9 @@ def _choose(found: ForgetPreview, as_json: bool, command: str) -> None:
     raise failed(InputError(f"{message}to forget {best}: {command}"), as_json=as_json)
 
 
-def _removing(memory: Path, thread: str, model: str | None, preset: str | None, turn: int) -> str:
+def _removing(memory: str, thread: str, model: str | None, preset: str | None, turn: int) -> str:
     """Returns the command that forgets a turn."""
-    options = {"memory": str(memory), "thread": thread, "model": model, "preset": preset}
+    options = {"memory": shown(memory), "thread": thread, "model": model, "preset": preset}
     given = [f"--{name}={value}" for name, value in options.items() if value is not None]
     return shlex.join(["tsim", "forget", *given, "--turn", str(turn)])
 
@@ -173,15 +182,16 @@ def _turns(found: ForgetPreview) -> str:
     return f"{len(found)} turn{'' if len(found) == 1 else 's'} of {found.thread}"
 
 
-def _report(gone: Forgotten, thread: str, as_json: bool) -> None:
+def _report(gone: Forgotten, memory: str, thread: str, as_json: bool) -> None:
     if as_json:
         print_json({"thread": thread, **asdict(gone)})
     elif not gone.turns:
         say("nothing was forgotten: no turn was found")
     else:
         whose = "its" if len(gone.turns) == 1 else "their"
-        erased = f"{whose} bytes are erased" if gone.scrubbed else UNERASED.format(whose)
-        say(f"forgot {_named(gone.turns)} of {thread}; {erased}")
+        erased, left = (IN_TABLES, LEFT_IN_TABLES) if is_address(memory) else (ERASED, UNERASED)
+        what = (erased if gone.scrubbed else left).format(whose)
+        say(f"forgot {_named(gone.turns)} of {thread}; {what}")
 
 
 def _named(turns: tuple[int, ...]) -> str:

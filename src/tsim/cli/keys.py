@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,11 +12,12 @@ from rich.table import Table
 
 from tsim.arguments import positive
 from tsim.cli.extras import require_server
-from tsim.cli.options import PLACE, Place
+from tsim.cli.options import PLACE, Database, Place
 from tsim.cli.shell import AsJson, failed, print_json, say, show, tell
 from tsim.errors import InputError, StoreError
 from tsim.server.access import ANY, Scope
 from tsim.server.settings import Settings
+from tsim.store import shown
 from tsim.times import ahead, seconds
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ SHOWN = 20
 @app.command()
 def create(
     at: Place = PLACE,
+    store: Database = None,
     namespace: Annotated[
         str | None,
         typer.Option(
@@ -61,7 +64,7 @@ def create(
     require_server()
     from tsim.server.access.keys import new_key
 
-    settings, now = Settings(place=at), datetime.now(UTC)
+    settings, now = Settings(place=at, store=store), datetime.now(UTC)
     key = new_key(
         namespace=_namespace(settings, namespace),
         scopes=scope or [Scope.READ, Scope.WRITE],
@@ -75,19 +78,19 @@ def create(
         print_json({"key": token, **_described(key)})
         return
     tell(
-        f"key {key.id} for {_where(key)} ({_scopes(key)}) in {settings.access}, until "
+        f"key {key.id} for {_where(key)} ({_scopes(key)}) in {shown_access(settings)}, until "
         f"{_time(key.expires) or 'it is revoked'}; it is shown this once:"
     )
     say(token)
 
 
 @app.command("list")
-def list_keys(at: Place = PLACE, as_json: AsJson = False) -> None:
+def list_keys(at: Place = PLACE, store: Database = None, as_json: AsJson = False) -> None:
     """List the keys, also those that have expired or were revoked.
 
     Example: tsim keys list --at memories
     """
-    with _opened(Settings(place=at)) as access:
+    with _opened(Settings(place=at, store=store)) as access:
         found = access.keys()
     if as_json:
         print_json([_described(key) for key in found])
@@ -105,13 +108,14 @@ def list_keys(at: Place = PLACE, as_json: AsJson = False) -> None:
 def revoke(
     key_id: Annotated[str, typer.Argument(help="The id of the key, as listed.")],
     at: Place = PLACE,
+    store: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """End a key at once, also for a server that is running.
 
     Example: tsim keys revoke 3f9c0a71b2d4
     """
-    with _opened(Settings(place=at)) as access:
+    with _opened(Settings(place=at, store=store)) as access:
         key = access.revoke(key_id)
     if as_json:
         print_json(_described(key))
@@ -122,6 +126,7 @@ def revoke(
 @app.command()
 def audit(
     at: Place = PLACE,
+    store: Database = None,
     after: Annotated[
         int | None,
         typer.Option(help="Only lines with higher numbers.", show_default="the last lines"),
@@ -142,7 +147,7 @@ def audit(
     Example: tsim keys audit --verify
     """
     positive(limit=limit)
-    with _opened(Settings(place=at)) as access:
+    with _opened(Settings(place=at, store=store)) as access:
         if verify:
             _verify(access, as_json)
             return
@@ -177,15 +182,30 @@ def _verify(access: "Access", as_json: bool) -> None:
         raise failed(StoreError(f"the audit log has {len(problems)} problems"), as_json=as_json)
 
 
+def has_keys(settings: Settings) -> bool:
+    """Returns whether there is a place of keys; a database has one, or gets it."""
+    return not isinstance(settings.access, Path) or settings.access.is_file()
+
+
+def shown_access(settings: Settings) -> str:
+    """Returns where the keys are, as it may be shown."""
+    return shown_store(settings.store) if settings.store else str(settings.access)
+
+
+def shown_store(store: str) -> str:
+    """Returns the address of a database as it may be shown."""
+    return shown(store).partition("#")[0]
+
+
 @contextmanager
 def _opened(settings: Settings, *, new: bool = False) -> Iterator["Access"]:
     require_server()
     from tsim.server.access.gate import Access
 
-    if not new and not settings.access.is_file():
+    if not new and not has_keys(settings):
         raise InputError(
-            f"{settings.access} does not exist: {settings.place} has no keys yet; make one with "
-            "tsim keys create, or pass the server's directory with --at"
+            f"{shown_access(settings)} does not exist: {settings.place} has no keys yet; make one "
+            "with tsim keys create, or pass the server's directory with --at"
         )
     with Access(settings.access) as access:
         yield access

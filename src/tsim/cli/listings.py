@@ -14,7 +14,7 @@ from tsim.cli.options import (
     MemoryPath,
     ReadOnly,
     ThreadName,
-    open_store,
+    open_existing,
 )
 from tsim.cli.shell import AsJson, print_json, say, show
 from tsim.excerpt import excerpt
@@ -30,7 +30,7 @@ def threads(
 
     Example: tsim threads --memory memory.db
     """
-    with closing(open_store(memory, read_only)) as store, store.snapshot() as reader:
+    with closing(open_existing(memory, read_only)) as store, store.snapshot() as reader:
         rows = [{"name": name, "turns": reader.count(name)} for name in reader.threads()]
     if as_json:
         print_json(rows)
@@ -55,7 +55,7 @@ def turns(
 
     Example: tsim turns --thread alice --after 19 --limit 20
     """
-    with closing(open_store(memory, read_only)) as store:
+    with closing(open_existing(memory, read_only)) as store:
         stored = StoredThread(thread, store)
         found = stored.turns(after=after, limit=limit)
         more = bool(found and stored.turns(after=found[-1].id, limit=1))

@@ -2,7 +2,7 @@
 
 import sys
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ import typer
 
 from tsim.cli.shell import say, tell
 from tsim.errors import InputError
-from tsim.logs import Format, Log, read_log
+from tsim.logs import Format, Log, Problem, read_log
 from tsim.types import Turn
 
 # The exit code of a log that was added except for messages that could not be read.
@@ -21,6 +21,7 @@ SHOWN = 10
 # Turns by which a log is recognised that was added before.
 BEGINNING = 2
 UNCOUNTABLE = frozenset({"audio", "media", "meta", "nested meta", "thinking"})
+PLURALS = {"deleted memory": "deleted memories"}
 
 LogFormat = Annotated[
     Format | None, typer.Option(help="The kind of log.", show_default="recognised by its content")
@@ -75,13 +76,18 @@ def say_what_was_left_out(log: Log, source: str) -> None:
     if log.format is Format.PARAGRAPHS and log.turns:
         say("read as plain text: each paragraph is a turn of the user")
     if log.skipped:
-        say("left out:", ", ".join(_counted(kind, n) for kind, n in log.skipped.items()))
+        say("left out:", ", ".join(counted(kind, n) for kind, n in log.skipped.items()))
     if count := untimed(log):
-        say(f"without a time, unlike the others: {_counted('turn', count)}")
-    for problem in log.problems[:SHOWN]:
+        say(f"without a time, unlike the others: {counted('turn', count)}")
+    say_problems(log.problems, source)
+
+
+def say_problems(problems: Sequence[Problem], source: str) -> None:
+    """Names the first messages that could not be read."""
+    for problem in problems[:SHOWN]:
         tell(f"{source}, {problem}", style="yellow")
-    if len(log.problems) > SHOWN:
-        tell(f"and {len(log.problems) - SHOWN} more problems; --json lists them all")
+    if len(problems) > SHOWN:
+        tell(f"and {len(problems) - SHOWN} more problems; --json lists them all")
 
 
 def is_there(log: Log, stored: Iterable[Turn]) -> bool:
@@ -100,5 +106,8 @@ def is_there(log: Log, stored: Iterable[Turn]) -> bool:
     return False
 
 
-def _counted(kind: str, count: int) -> str:
-    return f"{count} {kind}" if count == 1 or kind in UNCOUNTABLE else f"{count} {kind}s"
+def counted(kind: str, count: int) -> str:
+    """Returns how many there are of a kind, in words."""
+    if count == 1 or kind in UNCOUNTABLE:
+        return f"{count} {kind}"
+    return f"{count} {PLURALS.get(kind, f'{kind}s')}"

@@ -9,11 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from tsim.errors import InputError
-from tsim.store import SqliteStore
+from tsim.store import Store, exists, open_store, shown
 from tsim.times import before
 
+# Text, since a path would lose a slash of an address.
 MemoryPath = Annotated[
-    Path, typer.Option("--memory", "-m", help="The memory file.", envvar="TSIM_MEMORY")
+    str,
+    typer.Option(
+        "--memory",
+        "-m",
+        metavar="PLACE",
+        help="The memory file, or the address of a memory in PostgreSQL: "
+        "postgresql://user@host/database#namespace.",
+        envvar="TSIM_MEMORY",
+    ),
 ]
 Place = Annotated[
     Path,
@@ -22,6 +31,17 @@ Place = Annotated[
         metavar="PLACE",
         help="The directory of a server, with one memory file for each namespace; or a memory "
         "file (.db), which is then the only namespace.",
+    ),
+]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="ADDRESS",
+        help="A PostgreSQL database that has the memories, the keys and the audit log, instead of "
+        "a directory: postgresql://user@host/database. Several servers may share it.",
+        envvar="TSIM_STORE",
+        show_default=False,
     ),
 ]
 ThreadName = Annotated[str, typer.Option("--thread", "-t", help="Name of the thread.")]
@@ -108,19 +128,22 @@ def text_or_stdin(text: str) -> str:
         raise InputError(f"stdin is not UTF-8 (byte {error.start})") from error
 
 
-def open_store(memory: Path, read_only: bool) -> SqliteStore:
-    """Opens an existing memory file for commands that need no model."""
+def open_existing(memory: str, read_only: bool) -> Store:
+    """Opens an existing memory for commands that need no model."""
     must_exist(memory)
-    return SqliteStore(memory, read_only=read_only)
+    return open_store(memory, read_only=read_only)
 
 
-def must_exist(memory: Path) -> None:
-    """Raises an error if the memory file is missing, since opening it would create it."""
-    if not memory.is_file():
-        raise InputError(f"{memory} does not exist; pass an existing memory file with --memory")
+def must_exist(memory: str) -> None:
+    """Raises an error if there is no such memory, since opening it would create it."""
+    if not exists(memory):
+        raise InputError(
+            f"{shown(memory)} does not exist; pass an existing memory file, or the address of a "
+            "memory, with --memory"
+        )
 
 
-MEMORY = Path("memory.db")
+MEMORY = "memory.db"
 PLACE = Path("memories")
 THREAD = "default"
 PRESET = None

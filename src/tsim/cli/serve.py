@@ -6,28 +6,31 @@ import typer
 
 from tsim.arguments import positive
 from tsim.cli.extras import require_server
-from tsim.cli.options import PLACE, Model, Place, PresetName
+from tsim.cli.listening import (
+    AllowHost,
+    CountedBy,
+    Host,
+    Port,
+    WithKeys,
+    address,
+    keys_needed,
+)
+from tsim.cli.keys import shown_store
+from tsim.cli.options import PLACE, Database, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
-from tsim.errors import InputError
-from tsim.server.settings import Settings, is_loopback
+from tsim.server.settings import Settings
 
 
 def serve(
     at: Place = PLACE,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8765,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A name by which clients address the server; may be repeated."),
-    ] = None,
-    keys: Annotated[
-        bool, typer.Option("--keys", help="Refuse to start without keys, also on loopback.")
-    ] = False,
+    store: Database = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    allow_host: AllowHost = None,
+    keys: WithKeys = False,
     model: Model = None,
     preset: PresetName = None,
-    tokens: Annotated[
-        str, typer.Option(help="What counts the tokens of budgets, as for tsim context.")
-    ] = "estimate",
+    tokens: CountedBy = "estimate",
     workers: Annotated[
         int, typer.Option(help="Processes that answer: one for each core that they may use.")
     ] = 1,
@@ -43,27 +46,18 @@ def serve(
     Example: tsim serve --at /srv/memories --host 0.0.0.0 --allow-host memory.example.org
 
     Example: tsim serve --workers 4
+
+    Example: tsim serve --store postgresql://tsim@db.example.org/memories
     """
     require_server()
-    from tsim.server.access.gate import Access
     from tsim.server.app import open_app
     from tsim.server.processes.starting import run
 
     positive(workers=workers)
-    there = Settings(place=at)
-    with_keys = keys
-    if there.access.is_file():
-        with Access(there.access) as access:
-            with_keys = with_keys or bool(access.keys())
-            valid = access.usable()
-    else:
-        valid = False
-    if (with_keys or not is_loopback(host)) and not valid:
-        raise InputError(
-            f"there is no valid key in {there.access}; make one with: tsim keys create --at {at}"
-        )
+    with_keys = keys_needed(Settings(place=at, store=store), host, wanted=keys)
     settings = Settings(
         place=at,
+        store=store,
         host=host,
         port=port,
         hosts=tuple(allow_host or ()),
@@ -72,16 +66,16 @@ def serve(
         tokens=tokens,
         keys=with_keys,
     )
-    new = " (new)" if not at.exists() else ""
-    name = f"[{host}]" if ":" in host else host
+    place = shown_store(store) if store else str(at)
+    new = " (new)" if not store and not at.exists() else ""
 
     def started(port: int) -> None:
-        url = f"http://{name}:{port}"
+        url = address(host, port)
         if as_json:
-            print_json({"url": url, "place": str(at), "keys": with_keys, "workers": workers})
+            print_json({"url": url, "place": place, "keys": with_keys, "workers": workers})
             return
         who = "keys needed" if with_keys else "no keys, this machine"
-        tell(f"serving {at}{new} on {url} ({who})")
+        tell(f"serving {place}{new} on {url} ({who})")
         tell(f"inspector {url}/inspector · API {url}/docs · MCP {url}/mcp · Ctrl-C stops")
 
     run(open_app, settings, processes=workers, started=started)

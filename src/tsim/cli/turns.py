@@ -46,6 +46,7 @@ from tsim.excerpt import excerpt
 from tsim.logs.detect import Format
 from tsim.logs.reading import Log
 from tsim.memory import Memory
+from tsim.store import shown
 from tsim.times import before, seconds
 from tsim.types import USER_ROLE, Hit, NewTurn, Receipt
 from tsim.types import ids as turn_ids
@@ -128,7 +129,7 @@ def add(
     if as_json:
         print_json({"receipts": [asdict(receipt) for receipt in receipts], **described(log)})
     else:
-        say(f"{_added(receipts)} to {thread} in {memory}{_known(receipts)}")
+        say(f"{_added(receipts)} to {thread} in {shown(memory)}{_known(receipts)}")
         if text is None:
             say_what_was_left_out(log, source)
     if log.problems:
@@ -201,7 +202,7 @@ def search(
     if as_json:
         print_json([asdict(hit) for hit in hits])
     elif not hits:
-        say(f"no results in thread {', '.join(names)} of {memory}")
+        say(f"no results in thread {', '.join(names)} of {shown(memory)}")
     else:
         show(_table(hits))
 

@@ -21,10 +21,11 @@ from tsim.http import Patience
 from tsim.incoming import Progress, TurnLike
 from tsim.times import Time, seconds
 from tsim.types import (
-    Episode,
+    Episodes,
     ForgetPreview,
     Forgotten,
     Hit,
+    Hits,
     Meta,
     NewTurn,
     Receipt,
@@ -99,7 +100,7 @@ class AsyncClient:
         budget: int | None = None,
         min_relevance: float | None = None,
         **only: Unpack[Narrowing],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds what is relevant to a query in several threads, as `Memory.search` does."""
         return await self._connection.do(
             calls.search_across(
@@ -204,7 +205,7 @@ class AsyncRemoteThread(NamedThread):
         roles: Sequence[str] | None = None,
         meta: Meta | None = None,
         now: Time | None = None,
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds the episodes that are relevant to a query, best first, as `Thread.search` does."""
         return await self._connection.do(
             calls.search(
@@ -256,9 +257,14 @@ class AsyncRemoteThread(NamedThread):
         """Returns the last turns in order."""
         return await self._connection.do(calls.recent(self.name, limit))
 
-    async def episodes(self, *, threshold: float | None = None) -> list[Episode]:
+    async def called(self, id: str) -> Turn | None:
+        """Returns the turn with an external id; None if there is none."""
+        return await self._connection.do(calls.called(self.name, id))
+
+    async def episodes(self, *, threshold: float | None = None) -> Episodes:
         """Returns all episodes in order, as `Thread.episodes` does."""
-        return [one async for one in self._connection.walk(calls.episodes(self.name, threshold))]
+        pages = self._connection.walk(calls.episodes(self.name, threshold))
+        return Episodes([one async for one in pages])
 
     async def forget(
         self,

@@ -21,10 +21,11 @@ from tsim.http import Patience
 from tsim.incoming import Progress, TurnLike
 from tsim.times import Time, seconds
 from tsim.types import (
-    Episode,
+    Episodes,
     ForgetPreview,
     Forgotten,
     Hit,
+    Hits,
     Meta,
     NewTurn,
     Receipt,
@@ -99,7 +100,7 @@ class Client:
         budget: int | None = None,
         min_relevance: float | None = None,
         **only: Unpack[Narrowing],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds what is relevant to a query in several threads, as `Memory.search` does."""
         return self._connection.do(
             calls.search_across(
@@ -199,7 +200,7 @@ class RemoteThread(NamedThread):
         roles: Sequence[str] | None = None,
         meta: Meta | None = None,
         now: Time | None = None,
-    ) -> list[Hit]:
+    ) -> Hits:
         """Finds the episodes that are relevant to a query, best first, as `Thread.search` does."""
         return self._connection.do(
             calls.search(
@@ -251,9 +252,13 @@ class RemoteThread(NamedThread):
         """Returns the last turns in order."""
         return self._connection.do(calls.recent(self.name, limit))
 
-    def episodes(self, *, threshold: float | None = None) -> list[Episode]:
+    def called(self, id: str) -> Turn | None:
+        """Returns the turn with an external id; None if there is none."""
+        return self._connection.do(calls.called(self.name, id))
+
+    def episodes(self, *, threshold: float | None = None) -> Episodes:
         """Returns all episodes in order, as `Thread.episodes` does."""
-        return [*self._connection.walk(calls.episodes(self.name, threshold))]
+        return Episodes(self._connection.walk(calls.episodes(self.name, threshold)))
 
     def forget(
         self,

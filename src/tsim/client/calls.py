@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import TypeVar, Unpack
 
-from tsim import wire
-from tsim.answers import Episodes, Hits, Imported, Threads, ThreadSize, Turns
+from tsim import answers, wire
+from tsim.answers import Episodes, Imported, Threads, ThreadSize, Turns
 from tsim.arguments import known, listed, positive, share, whole
-from tsim.checking import check_name
+from tsim.checking import check_id, check_name
 from tsim.client.answers import Added, Context
 from tsim.client.call import PAGE, Again, Call, Pages, as_json, paged, path_of, query_of
 from tsim.client.messages import message
@@ -24,7 +24,7 @@ from tsim.types import (
     Episode,
     ForgetPreview,
     Forgotten,
-    Hit,
+    Hits,
     Meta,
     NewTurn,
     Receipt,
@@ -87,7 +87,7 @@ def search(
     budget: int | None,
     min_relevance: float | None,
     **only: Unpack[Narrowing],
-) -> Call[list[Hit]]:
+) -> Call[Hits]:
     """Searches in a thread."""
     body = _asked(query, k, budget, min_relevance, only)
     return _post(f"{path_of(thread)}/search", body, _hits)
@@ -114,7 +114,7 @@ def search_across(
     budget: int | None,
     min_relevance: float | None,
     **only: Unpack[Narrowing],
-) -> Call[list[Hit]]:
+) -> Call[Hits]:
     """Searches in several threads."""
     body = _asked(query, k, budget, min_relevance, only)
     return _post("/search", {**body, "threads": _names(threads)}, _hits)
@@ -143,6 +143,16 @@ def turns(thread: str, after: int | None = None, limit: int | None = None) -> Pa
     positive(limit=limit)
     first = None if after is None or whole("after", after) < 0 else after
     return paged(f"{path_of(thread)}/turns", Turns, first, limit)
+
+
+def called(thread: str, id: str) -> Call[Turn | None]:
+    """Returns the turn with an external id."""
+    return Call(
+        method="GET",
+        path=f"{path_of(thread)}/turns",
+        query=query_of(called=check_id(id)),
+        parse=lambda data: next(iter(wire.load(Turns, data).turns), None),
+    )
 
 
 def recent(thread: str, limit: int) -> Call[list[Turn]]:
@@ -285,8 +295,8 @@ def _receipts(expected: int, data: bytes) -> list[Receipt]:
     return found
 
 
-def _hits(data: bytes) -> list[Hit]:
-    return list(wire.load(Hits, data).hits)
+def _hits(data: bytes) -> Hits:
+    return Hits(wire.load(answers.Hits, data).hits)
 
 
 def _text(data: bytes) -> str:

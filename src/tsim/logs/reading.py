@@ -9,6 +9,7 @@ from itertools import groupby
 
 from tsim import gzipped
 from tsim.errors import InputError
+from tsim.logs import archive
 from tsim.logs.detect import Format, detect
 from tsim.logs.jsonfile import read_document, read_lines
 from tsim.logs.message import read_message
@@ -65,7 +66,7 @@ class Log:
 
 
 def read_log(data: bytes, *, format: Format | None = None, ids: bool = True) -> Log:
-    """Reads a log, plain or gzipped.
+    """Reads a log, plain or gzipped, or the conversations in a zip archive.
 
     A message that cannot be read is a problem and does not stop the others.
 
@@ -94,7 +95,7 @@ def read_log(data: bytes, *, format: Format | None = None, ids: bool = True) -> 
                 some = message.turns if ids else [replace(turn, id=None) for turn in message.turns]
                 _require_own_ids(first, where, some)
             except (InputError, RecursionError) as error:
-                problems.append(Problem(where=where, message=_printable(str(error))))
+                problems.append(Problem(where=where, message=printable(str(error))))
             else:
                 record += some
                 skipped.update(message.skipped)
@@ -104,7 +105,7 @@ def read_log(data: bytes, *, format: Format | None = None, ids: bool = True) -> 
     return Log(
         format=kind,
         turns=tuple(turns),
-        skipped={_printable(name): skipped[name] for name in sorted(skipped) if skipped[name]},
+        skipped={printable(name): skipped[name] for name in sorted(skipped) if skipped[name]},
         problems=tuple(problems),
     )
 
@@ -132,14 +133,14 @@ def _require_own_ids(
 
 
 def _unpacked(data: bytes) -> bytes:
-    if data.startswith(b"PK\x03\x04"):
-        raise InputError("found a zip archive, expected a log; unpack it and pass the file inside")
+    if data.startswith(archive.MAGIC):
+        return archive.conversations(data, most=MOST_BYTES)
     if not data.startswith(gzipped.MAGIC):
         return data
     return gzipped.unpacking(BytesIO(data), most=MOST_BYTES).read()
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Returns text that can be written in UTF-8: JSON may hold lone surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()
 

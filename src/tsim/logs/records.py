@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tsim.errors import InputError
-from tsim.logs import chatgpt, langchain
+from tsim.logs import chatgpt, langchain, mem0
 from tsim.logs.fields import ID, PROMPT, REPLY, ROLE, TEXT, TIME, first
 from tsim.logs.streams import joined
 
@@ -21,7 +21,7 @@ LISTS = ("messages", "conversations", "conversation", "chat_messages", "contents
 # Keys that hold another record: logs of requests and responses, batch files, transcripts.
 INNER = ("request", "response", "body", "message")
 # What other programs call lists of messages and what they put them into.
-OTHERS = ("turns", "items", "history", "chat_history", "dialogue", "sessions", "data")
+OTHERS = ("turns", "items", "history", "chat_history", "dialogue", "sessions", "data", "results")
 # Keys of instructions: Anthropic, OpenAI's Responses API, Gemini's API.
 INSTRUCTIONS = ("system", "instructions", "systemInstruction", "system_instruction")
 
@@ -41,7 +41,7 @@ def messages(record: object, where: str) -> Iterator[Entry]:
     elif isinstance(record.get("mapping"), dict):
         for number, message in enumerate(chatgpt.messages(record), 1):
             yield f"{where}, message {number}", message
-    elif (said := langchain.message(record)) is not None:
+    elif (said := langchain.message(record) or mem0.message(record)) is not None:
         yield where, said
     elif "role" in record or (first(record, ROLE)[0] and isinstance(first(record, TEXT)[1], str)):
         yield where, record

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import replace
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.telemetry import TelemetryConfig
@@ -70,12 +71,15 @@ def create_app(
         StoreError: The file of keys cannot be used.
         ModelError: The model cannot be used.
     """
-    private.make_directory(settings.directory)
+    if settings.store is None:
+        private.make_directory(settings.directory)
     batching = BatchingEmbedder(embedder or open_embedder(settings.model))
-    namespaces = Namespaces(settings, batching)
     shared = shared or Shared()
     failures = Failures(shared.rates("wrong keys", RATE, BURST))
     access = Access(settings.access, failures=failures)
+    if access.secret is not None:  # other servers have it, too
+        shared = replace(shared, secret=access.secret)
+    namespaces = Namespaces(settings, batching)
     service = Service(settings, namespaces, access, shared)
     endpoint = McpEndpoint(service)
     metrics = Metrics(shared.directory)
@@ -139,9 +143,11 @@ def _health(metrics: Metrics) -> APIRouter:
     @routes.get("/health/ready")
     async def ready(request: Request) -> Response:
         """Whether the model is loaded and memories can be used."""
-        if request.app.state.ready:
-            return Response('{"status":"ready"}', media_type="application/json")
-        return problems.problem(503, "not_ready", "the server is starting or stopping")
+        service: Service = request.app.state.service
+        if not request.app.state.ready:
+            return problems.problem(503, "not_ready", "the server is starting or stopping")
+        await service.work(service.namespaces.reach)
+        return Response('{"status":"ready"}', media_type="application/json")
 
     @routes.get("/metrics", include_in_schema=False)
     async def figures(request: Request) -> Response:

@@ -1,11 +1,11 @@
-"""The memories of a server: one file for each namespace, so that none can reach into another."""
+"""The memories of a server, opened when they are asked for."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 from tsim import unfinished
 from tsim.embed import Embedder
@@ -14,6 +14,7 @@ from tsim.memory import Memory
 from tsim.residency import Residency
 from tsim.server.names import FILE, check_namespace
 from tsim.server.settings import Settings
+from tsim.server.shelves import Shelf, open_shelf
 
 # Memories that stay open while nobody uses them.
 OPEN = 64
@@ -31,17 +32,28 @@ class _Opened:
 class Namespaces:
     """Opens the memory of a namespace when it is asked for, and closes those long unused."""
 
-    def __init__(self, settings: Settings, embedder: Embedder, *, most: int = OPEN) -> None:
-        """Opens nothing yet.
+    def __init__(
+        self,
+        settings: Settings,
+        embedder: Embedder,
+        *,
+        shelf: Shelf | None = None,
+        most: int = OPEN,
+    ) -> None:
+        """Opens no memory yet.
 
         Args:
             settings: Where the memories are, and with which preset they are made.
             embedder: Computes the vectors of all of them.
+            shelf: Finds them; by default in the place of the settings.
             most: Memories that stay open while nobody uses them.
+
+        Raises:
+            StoreError: Where they are cannot be reached.
         """
         self._settings = settings
-        # Asked for once: to tell a directory from a file takes a look at the disk.
         self._only, self._directory = settings.only, settings.directory
+        self._shelf = shelf or open_shelf(settings)
         self._embedder = embedder
         self._most = most
         # One bound for the threads of all memories together.
@@ -56,10 +68,11 @@ class Namespaces:
 
     def names(self) -> list[str]:
         """Returns the namespaces that have a memory, sorted."""
-        if self._only is not None:
-            return [self._only] if self._settings.place.is_file() else []
-        found = self._directory.glob(f"*{FILE}")
-        return sorted(path.stem for path in found if path.is_file())
+        return self._shelf.names()
+
+    def reach(self) -> None:
+        """Raises `StoreError` if the memories cannot be reached now."""
+        self._shelf.has(self._settings.default)
 
     @contextmanager
     def using(self, name: str, *, create: bool = False) -> Iterator[Memory]:
@@ -73,14 +86,14 @@ class Namespaces:
             InputError: It is no name of a namespace.
             ThreadMissingError: It has no memory, so there is no thread in it either.
         """
-        path = self._path(name)
+        self._require(name)
         with self._guard:
             opened = self._opened.setdefault(name, _Opened())
             opened.users += 1
             self._opened.move_to_end(name)
         try:
-            with _unplaced(path, name):
-                yield self._opened_at(path, opened, create)
+            with _unplaced(self._shelf.location(name), name):
+                yield self._opened_by(name, opened, create)
         finally:
             with self._guard:
                 opened.users -= 1
@@ -97,42 +110,42 @@ class Namespaces:
             InputError: It is no name of a namespace.
             ThreadMissingError: Another memory file is the only one that is served.
         """
-        path = self._path(name)
-        if path.is_file():
+        self._require(name)
+        if name in self._opened or self._shelf.has(name):
             with self.using(name) as memory:
                 yield memory
             return
         with (
             unfinished.scratch(self._directory) as directory,
-            self._open(directory / path.name) as memory,
+            Memory.open(directory / f"{name}{FILE}", **self._options(new=True)) as memory,
         ):
             yield memory
 
     def close(self) -> None:
-        """Closes all memories that are not in use."""
+        """Closes all memories that are not in use, and where they are."""
         self._close_unused(0)
+        self._shelf.close()
 
-    def _path(self, name: str) -> Path:
+    def _require(self, name: str) -> None:
         if self._only not in (None, check_namespace(name)):
             raise _missing()
-        return self._directory / f"{name}{FILE}"
 
-    def _opened_at(self, path: Path, opened: _Opened, create: bool) -> Memory:
+    def _opened_by(self, name: str, opened: _Opened, create: bool) -> Memory:
         with opened.opening:
             if opened.memory is None:
-                if not (create or path.is_file()):
+                there = self._shelf.has(name)
+                if not (create or there):
                     raise _missing()
-                opened.memory = self._open(path)
+                opened.memory = self._shelf.open(name, **self._options(new=not there))
             return opened.memory
 
-    def _open(self, path: Path) -> Memory:
-        return Memory.open(
-            path,
-            model=self._embedder,
-            preset=None if path.is_file() else self._settings.preset,
-            tokens=self._settings.tokens,
-            resident=self.resident,
-        )
+    def _options(self, *, new: bool) -> dict[str, Any]:
+        return {
+            "model": self._embedder,
+            "preset": self._settings.preset if new else None,
+            "tokens": self._settings.tokens,
+            "resident": self.resident,
+        }
 
     def _close_unused(self, most: int) -> None:
         with self._guard:
@@ -144,14 +157,14 @@ class Namespaces:
 
 
 @contextmanager
-def _unplaced(path: Path, name: str) -> Iterator[None]:
-    """Makes errors that clients are told of name the namespace rather than its file."""
+def _unplaced(location: str, name: str) -> Iterator[None]:
+    """Makes errors that clients are told of name the namespace rather than where it is."""
     try:
         yield
     except (InputError, MismatchError) as error:
-        if str(path) not in str(error):
+        if location not in str(error):
             raise
-        raise type(error)(str(error).replace(str(path), name)) from error
+        raise type(error)(str(error).replace(location, name)) from error
 
 
 def _missing() -> ThreadMissingError:

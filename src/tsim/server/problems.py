@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -18,10 +19,12 @@ from tsim.errors import (
     LimitError,
     MismatchError,
     ModelError,
+    OutcomeUnknownError,
     RemoteError,
     StoreBusyError,
     StoreError,
     StoreFullError,
+    StoreUnreachableError,
     ThreadMissingError,
     TooLargeError,
     TooManyError,
@@ -43,6 +46,7 @@ STATUSES: tuple[tuple[type[TsimError], HTTPStatus], ...] = (
     (MismatchError, HTTPStatus.CONFLICT),
     (StoreBusyError, HTTPStatus.SERVICE_UNAVAILABLE),
     (StoreFullError, HTTPStatus.INSUFFICIENT_STORAGE),
+    (StoreUnreachableError, HTTPStatus.SERVICE_UNAVAILABLE),
     (StoreError, HTTPStatus.INTERNAL_SERVER_ERROR),
     (RemoteError, HTTPStatus.BAD_GATEWAY),
     (ModelError, HTTPStatus.INTERNAL_SERVER_ERROR),
@@ -91,6 +95,12 @@ def detail(error: TsimError) -> str:
     """Returns what a client may know of an error: nothing of the server's files and network."""
     if isinstance(error, ThreadMissingError):
         return "there is no such thread; adding a turn creates it"
+    if isinstance(error, OutcomeUnknownError):
+        log.error("%s", error)
+        return (
+            "it is unknown whether the change was written; look at the latest turns before you "
+            "try again"
+        )
     if isinstance(error, StoreError | ModelError | RemoteError) and not isinstance(
         error, MismatchError
     ):
@@ -100,7 +110,7 @@ def detail(error: TsimError) -> str:
     return str(error)
 
 
-def register(app: FastAPI) -> None:
+def register(app: Starlette) -> None:
     """Makes an application answer with problems."""
 
     async def ours(_: Request, error: Exception) -> Response:

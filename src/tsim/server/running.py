@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from tsim.errors import InputError
 from tsim.server.protocol import bounded
@@ -51,7 +51,7 @@ def serve(server: uvicorn.Server, listening: socket.socket) -> None:
 
 
 def make_server(
-    app: FastAPI,
+    app: Starlette,
     settings: Settings,
     started: Callable[[], None] = lambda: None,
     *,

@@ -1,6 +1,7 @@
 """What a server is started with."""
 
 import ipaddress
+import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -71,7 +72,8 @@ class Settings:
 
     Attributes:
         place: A directory with one memory file for each namespace, or a memory file, which is then
-            the only namespace.
+            the only namespace. Not used if there is a database.
+        store: The address of a database with the memories of all namespaces; may have a password.
         host: The address to listen on.
         port: The port to listen on; 0 for a free one.
         hosts: Names by which clients may address the server, beside the loopback's.
@@ -83,6 +85,7 @@ class Settings:
     """
 
     place: Path
+    store: str | None = field(default=None, repr=False)
     host: str = "127.0.0.1"
     port: int = 8765
     hosts: tuple[str, ...] = ()
@@ -107,13 +110,15 @@ class Settings:
 
     @property
     def directory(self) -> Path:
-        """The directory of the memories and of what the server itself keeps."""
+        """The directory of the memories, or the one for what is on its way into a database."""
+        if self.store is not None:
+            return Path(tempfile.gettempdir())
         return self.place.parent if self.only is not None else self.place
 
     @property
     def only(self) -> str | None:
         """The only namespace, if a memory file is served."""
-        if self.place.is_dir() or self.place.suffix != FILE:
+        if self.store is not None or self.place.is_dir() or self.place.suffix != FILE:
             return None
         return self.place.stem
 
@@ -123,9 +128,9 @@ class Settings:
         return self.only or DEFAULT_NAMESPACE
 
     @property
-    def access(self) -> Path:
-        """The file of keys and of the audit log."""
-        return self.directory / "access.sqlite"
+    def access(self) -> Path | str:
+        """The file of keys and of the audit log, or the address of the database that has them."""
+        return self.store if self.store is not None else self.directory / "access.sqlite"
 
 
 def is_loopback(host: str) -> bool:

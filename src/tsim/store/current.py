@@ -7,8 +7,10 @@ from pathlib import Path
 
 from tsim.errors import StoreError
 from tsim.state import ThreadState
+from tsim.store.nearest import Near
 from tsim.store.protocol import Reader
 from tsim.types import Turn
+from tsim.vectors import Vector
 
 
 class CurrentReads(ABC):
@@ -28,7 +30,7 @@ class CurrentReads(ABC):
         """Raises an error, for stores that are no file."""
         raise StoreError(
             f"{self.location} is not a file, so {path} cannot be made from it; use the backups of "
-            "the store, or export the memory"
+            "the store, or copy the memory to a file (tsim copy)"
         )
 
     @abstractmethod
@@ -96,3 +98,8 @@ class CurrentReads(ABC):
         """Reads turns in order; the snapshot ends when all have been read."""
         with self.snapshot() as reader:
             yield from reader.all_turns(thread, first, limit)
+
+    def nearest(self, thread: str, query: Vector, limit: int) -> list[Near]:
+        """Returns the turns nearest to a unit vector, best first: their ids and cosines."""
+        with self.snapshot() as reader:
+            return reader.nearest(thread, query, limit)

@@ -7,7 +7,9 @@ from typing import Protocol, TypeAlias
 
 from tsim.state import Changes, Counters, ThreadState
 from tsim.store.agreement import Accepted
+from tsim.store.nearest import Near
 from tsim.types import Turn
+from tsim.vectors import Vector
 
 # The whole content of a thread.
 Written: TypeAlias = tuple[Changes, Counters]
@@ -76,6 +78,14 @@ class Reader(Protocol):
         self, thread: str, first: int = 0, limit: int | None = None
     ) -> Iterator[tuple[int, Turn]]:
         """Reads turns in order, from id `first`, at most `limit`, each with its episode."""
+        ...
+
+    def nearest(self, thread: str, query: Vector, limit: int) -> list[Near]:
+        """Returns the turns nearest to a unit vector, best first: their ids and cosines.
+
+        A turn is as near as the nearest of its passages; turns of equal cosine are ordered by id.
+        The vectors of the thread are not all held in RAM.
+        """
         ...
 
 

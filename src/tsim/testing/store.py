@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tsim.errors import InputError, MismatchError, StoreError
-from tsim.state import MAX_ID, Changes, Counters, EpisodeRow, TurnRow
+from tsim.state import MAX_ID, Changes, Counters, EpisodeRow, PassageRow, TurnRow
 from tsim.store import Store
 from tsim.testing.samples import (
     COUNTERS,
@@ -43,6 +43,9 @@ class StoreConformance:
     **Read your writes.** A read sees everything committed before it, through the same instance or
     another one (`test_a_read_sees_…`). Reading unknown threads, episodes or turns returns nothing
     and creates nothing (`test_an_unknown_thread_…`, `test_many_ids_…`).
+
+    **Nearest turns.** They are found exactly, by the nearest of their passages, in order of cosine
+    and id (`test_the_nearest_turns_…`).
 
     **External ids.** A turn is found by its external id, which no other turn of its thread has
     until it is removed (`test_turns_are_found_by_…`, `test_an_external_id_…`).
@@ -151,6 +154,40 @@ class StoreConformance:
             store.remove("b")
             assert store.commit("b", Changes(), Counters(), expected=0, settings={})
             assert store.load("b").passages == []
+
+    def test_the_nearest_turns_are_those_of_the_highest_cosine(self, tmp_path: Path) -> None:
+        """As if all vectors were in RAM, whatever the number of turns; equal ones by id."""
+        rng = np.random.default_rng(6)
+        rows = rng.normal(size=(1300, 24)).astype(np.float32)
+        rows[700:] = rows[:600]  # which are as near
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        query, close = 2 * rows[5] + rows[9], 3 * rows[5] + 2 * rows[9]
+        query, close = query / np.linalg.norm(query), close / np.linalg.norm(close)
+        changes = Changes(
+            turns=tuple(
+                TurnRow(turn=turn(n).turn, episode=0, vector=row) for n, row in enumerate(rows)
+            ),
+            passages=tuple(
+                PassageRow(turn=650, start=start, vector=vector)
+                for start, vector in ((3, rows[9]), (7, close), (9, rows[0]))
+            ),
+            episodes=(EpisodeRow(id=0, vector=None),),
+        )
+        cosines = {n: float(row @ query) for n, row in enumerate(rows)}
+        cosines[650] = float(close @ query)
+        best = sorted(cosines, key=lambda n: (-round(cosines[n], 5), n))
+        with closing(self.open_store(tmp_path)) as store:
+            assert store.nearest("a", query, 3) == []
+            assert store.commit("a", changes, Counters(turn=1300), expected=0, settings={})
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+            for limit in (1, 7, 1300, 2000):
+                found = store.nearest("a", query, limit)
+                assert [n for n, _ in found[:40]] == best[:limit][:40]
+                assert len(found) == min(limit, 1300)
+                np.testing.assert_allclose(
+                    [cosine for _, cosine in found], [cosines[n] for n, _ in found], atol=1e-6
+                )
+            assert best[0] == 650
 
     def test_long_texts_and_missing_times_are_kept(self, tmp_path: Path) -> None:
         """A turn may be as long as a document, and its time may be unknown."""

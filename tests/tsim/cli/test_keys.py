@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from tests.support.postgres import OWNER
 from tsim.cli import extras
 from tsim.errors import KeyMissingError
 from tsim.server.access import Principal, Scope
@@ -142,4 +143,24 @@ def test_a_missing_extra_is_named(inside, monkeypatch, tmp_path):
     assert "of which mcp cannot be found; run: pip install 'tsim-memory[server]'" in " ".join(
         ran.stderr.split()
     )
+    assert not (tmp_path / "memories").exists()
+
+
+def test_keys_may_be_in_a_database(inside, cluster, tmp_path):
+    url = cluster.url(cluster.create(), f"{OWNER}:hidden")
+    ran = inside("keys", "create", "--store", url, "--namespace", "alice", "--expires", "1d")
+    token = ran.stdout.strip()
+    assert f"key {token[5:17]} for namespace alice (read, write)" in ran.stderr
+    with Access(url) as access:
+        assert access.admit(token).namespace == "alice"
+        assert token[5:17] in inside("keys", "list", "--store", url).stdout
+        assert inside("keys", "revoke", token[5:17], "--store", url).returncode == 0
+        with pytest.raises(KeyMissingError):
+            access.admit(token)
+    audited = inside("keys", "audit", "--store", url, "--verify")
+    assert audited.stdout.startswith("2 lines, as they were written")
+    refused = inside("serve", "--store", url)
+    assert refused.returncode == 1
+    assert "make one with: tsim keys create" in " ".join(refused.stderr.split())
+    assert "hidden" not in ran.stderr + refused.stderr
     assert not (tmp_path / "memories").exists()

@@ -22,7 +22,7 @@ NOT_REMOTE = {
         *("open", "verify", "rebuild", "model", "preset", "erased", "count_tokens"),
         "rehearse",
     },
-    Thread: {"prepare", "find", "views", "map", "braid", "unload"},
+    Thread: {"prepare", "find", "views", "map", "braid", "known", "unload"},
 }
 # Functions that count tokens stay where they are; contexts of several threads are written there.
 NOT_SENT = {"tokens", "named"}
@@ -139,6 +139,7 @@ steps = st.one_of(
         ),
     ),
     call("recent", st.fixed_dictionaries({"limit": st.integers(1, 5)})),
+    call("called", st.fixed_dictionaries({"id": st.sampled_from(["m1", "a", "", "x" * 300])})),
     call("episodes", st.fixed_dictionaries({"threshold": st.sampled_from([None, 0, 0.3, 2])})),
     call("forget", forgetting),
     call("preview_forget", previewing),

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.hashes import Hashes
+from tests.support.mcp_calls import called
 from tests.support.served import make_key
 from tests.support.server_process import BROKEN, PROCESS, SLOW, Serving, serving
 from tsim import Memory
@@ -100,30 +100,6 @@ def test_figures_are_of_all_processes_whichever_is_asked(both: list[httpx.Client
         assert counted(client, "tsim_request_seconds_count", **route) == 5
         assert counted(client, "tsim_requests_running") == 1  # the one that asks
         assert counted(client, "tsim_turns_in_ram") > 0
-
-
-def called(client: httpx.Client, tool: str, **arguments: object) -> dict[str, Any]:
-    """What a tool answers."""
-    about = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    message = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments, "_meta": about},
-    }
-    headers = {
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": "2026-07-28",
-        "Mcp-Method": "tools/call",
-        "Mcp-Name": tool,
-    }
-    answer = client.post("/mcp", json=message, headers=headers)
-    found: dict[str, Any] = answer.json()["result"]
-    assert not found.get("isError"), found
-    return found["structuredContent"]
 
 
 def test_an_assistant_may_confirm_to_another_process(both: list[httpx.Client]) -> None:

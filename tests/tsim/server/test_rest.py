@@ -100,6 +100,16 @@ def test_threads_turns_and_episodes_come_in_pages(api):
     assert [t["id"] for t in api.get("/v1/threads/a/recent?limit=2").json()["turns"]] == [1, 2]
 
 
+def test_a_turn_can_be_asked_for_by_its_external_id(standing):
+    standing.post(
+        "/v1/threads/by-id/turns", json={"turns": [{"role": "u", "text": "x", "id": "m/1"}]}
+    )
+    found = standing.get("/v1/threads/by-id/turns", params={"called": "m/1"}).json()["turns"]
+    assert [(turn["id"], turn["text"]) for turn in found] == [(0, "x")]
+    assert standing.get("/v1/threads/by-id/turns?called=m2").json() == {"turns": [], "next": None}
+    assert standing.get("/v1/threads/by-id/turns?called=").status_code == 400
+
+
 @pytest.mark.parametrize("name", ["a/b", "..", "100 %", "a%2Fb", "näme ☂", "a?b#c", "v1/threads"])
 def test_any_name_of_a_thread_can_be_addressed(standing, name):
     quoted = "".join(f"%{byte:02X}" for byte in name.encode())

@@ -6,12 +6,11 @@ the hash of the last line (`tsim keys audit --verify` shows it) somewhere else.
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tsim.server.access.file import schema
+from tsim.server.access.statements import Statements
 
 CREATE_KEY = "create_key"
 REVOKE_KEY = "revoke_key"
@@ -46,7 +45,7 @@ class Entry:
 
 
 def append(
-    connection: sqlite3.Connection,
+    statements: Statements,
     *,
     at: float,
     key: str,
@@ -55,21 +54,23 @@ def append(
     about: Mapping[str, object],
 ) -> None:
     """Adds a line to the log, in a transaction that nobody else writes in; see `Entry`."""
-    number, before = head(connection)
+    number, before = head(statements)
     content = (number + 1, at, key, action, namespace, json.dumps(_short(about), sort_keys=True))
     row = (*content, _hash(before, content))
-    connection.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    statements.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def head(connection: sqlite3.Connection) -> tuple[int, str]:
+def head(statements: Statements) -> tuple[int, str]:
     """Returns the number and the hash of the last line; 0 and nothing if there is none."""
-    found = connection.execute("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1")
-    return found.fetchone() or (0, "")
+    found = statements.execute("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1")
+    for number, hashed in found:
+        return number, hashed
+    return 0, ""
 
 
-def page(connection: sqlite3.Connection, after: int, limit: int) -> list[Entry]:
+def page(statements: Statements, after: int, limit: int) -> list[Entry]:
     """Returns lines with higher numbers than `after`, in order."""
-    rows = connection.execute(
+    rows = statements.execute(
         "SELECT * FROM audit WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
     )
     return [
@@ -86,11 +87,11 @@ def page(connection: sqlite3.Connection, after: int, limit: int) -> list[Entry]:
     ]
 
 
-def problems(connection: sqlite3.Connection) -> Iterator[str]:
+def problems(statements: Statements) -> Iterator[str]:
     """Checks the whole log; yields what is wrong with it."""
     expected, before = 1, ""
     noted: dict[str, set[str]] = {CREATE_KEY: set(), REVOKE_KEY: set()}
-    for *content, found in connection.execute("SELECT * FROM audit ORDER BY number"):
+    for *content, found in statements.execute("SELECT * FROM audit ORDER BY number"):
         number, action, about = content[0], content[3], content[5]
         if number != expected:
             yield f"lines {expected} to {number - 1} of the audit log are missing"
@@ -99,20 +100,11 @@ def problems(connection: sqlite3.Connection) -> Iterator[str]:
         if action in noted:
             noted[action].add(str(_about(about).get("key")))
         expected, before = number + 1, found
-    for key, revoked in connection.execute("SELECT id, revoked FROM key ORDER BY id"):
+    for key, revoked in statements.execute("SELECT id, revoked FROM key ORDER BY id"):
         if key not in noted[CREATE_KEY]:
             yield f"no line of the audit log says that key {key} was created"
         if revoked is not None and key not in noted[REVOKE_KEY]:
             yield f"no line of the audit log says that key {key} was revoked"
-    yield from _unguarded(connection)
-
-
-def _unguarded(connection: sqlite3.Connection) -> Iterator[str]:
-    found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
-    for statement in schema():
-        text = statement[statement.index("CREATE") :].strip().removesuffix(";")
-        if text not in found:
-            yield f"the file has no longer: {text.splitlines()[0]}"
 
 
 def _hash(before: str, content: tuple[object, ...]) -> str:

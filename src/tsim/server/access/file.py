@@ -1,11 +1,14 @@
 """The file of keys and of the audit log: a kind of SQLite file."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from importlib import resources
 from pathlib import Path
 
 from tsim import private
 from tsim.errors import StoreBusyError, StoreError, StoreFullError
+from tsim.server.access.statements import Statements
 from tsim.store.sqlite.database import DatabaseFile
 from tsim.store.sqlite.failures import explain
 from tsim.store.sqlite.kind import Kind
@@ -20,14 +23,40 @@ ADVICE = "it was not changed; check its permissions, restore it from a backup, o
 BUSY_SECONDS = 10.0
 
 
-def open_file(path: Path) -> DatabaseFile:
-    """Opens the file of keys, creating it and its directory for the user alone if needed.
+class AccessFile:
+    """The file of keys and of the audit log."""
 
-    Raises:
-        StoreError: It is another file, is damaged, or cannot be used. It was not changed.
-    """
-    private.make_directory(path.parent)
-    return DatabaseFile(path, busy_seconds=BUSY_SECONDS, kind=ACCESS)
+    # There is one server for it, which makes a secret when it starts.
+    secret: bytes | None = None
+
+    def __init__(self, path: Path) -> None:
+        """Opens the file, creating it and its directory for the user alone if needed.
+
+        Raises:
+            StoreError: It is another file, is damaged, or cannot be used. It was not changed.
+        """
+        private.make_directory(path.parent)
+        self._file = DatabaseFile(path, busy_seconds=BUSY_SECONDS, kind=ACCESS)
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Yields a transaction that sees one state."""
+        return self._file.reading()
+
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Yields a transaction in which nobody else writes; it commits or rolls back."""
+        return self._file.writing()
+
+    def unguarded(self, statements: Statements) -> Iterator[str]:
+        """Yields what no longer keeps the log from being changed."""
+        found = {sql for (sql,) in statements.execute("SELECT sql FROM sqlite_master")}
+        for statement in schema():
+            text = statement[statement.index("CREATE") :].strip().removesuffix(";")
+            if text not in found:
+                yield f"the file has no longer: {text.splitlines()[0]}"
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
 
 
 def schema() -> list[str]:

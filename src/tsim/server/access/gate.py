@@ -1,6 +1,5 @@
-"""Access: the keys of a server and the log of what was done with them, in one file."""
+"""Access: the keys of a server and the log of what was done with them, in one place."""
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -14,10 +13,11 @@ from tsim.errors import InputError, KeyMissingError
 from tsim.server.access import audit, keys
 from tsim.server.access.audit import Entry
 from tsim.server.access.failures import Failures
-from tsim.server.access.file import open_file
 from tsim.server.access.keys import Key, new_key
+from tsim.server.access.ledger import open_ledger
 from tsim.server.access.principal import ANY, Principal, Scope
 from tsim.server.access.seen import Seen
+from tsim.server.access.statements import Statements
 
 # Keys whose secrets need not be hashed again.
 REMEMBERED = 4096
@@ -29,33 +29,33 @@ REFUSED = (
 
 
 class Access:
-    """Knows the keys, and logs what is done with them. Threads and processes may share the file."""
+    """Knows the keys, and logs what is done with them. Threads and processes may share them."""
 
     def __init__(
         self,
-        path: Path,
+        place: Path | str,
         *,
         clock: Callable[[], float] = time.time,
         failures: Failures | None = None,
         remembered: int = REMEMBERED,
     ) -> None:
-        """Opens the file of keys, creating it if it is missing.
+        """Opens the place of the keys, creating it if it is missing.
 
         Args:
-            path: The file.
+            place: The file, or the address of a database, as text.
             clock: Returns the time in seconds since the epoch.
             failures: Bounds how many wrong keys are checked.
             remembered: Number of keys whose secrets need not be hashed again.
 
         Raises:
-            StoreError: The file is another one, is damaged, or cannot be used.
+            StoreError: It is another file, is damaged, or cannot be used.
         """
         self._clock = clock
         self._failures = failures or Failures()
         self._checking = threading.Lock()
         self._seen = Seen(remembered)
         self._nobody = keys.hash_of(keys.new_secret())
-        self._file = open_file(path)
+        self._ledger = open_ledger(place)
 
     def admit(self, token: str) -> Principal:
         """Returns whose key this is.
@@ -70,8 +70,8 @@ class Access:
         if not token:
             raise KeyMissingError(REFUSED)
         name, secret = keys.parts_of(token)
-        with self._file.reading() as connection:
-            found = keys.find(connection, name)
+        with self._ledger.reading() as statements:
+            found = keys.find(statements, name)
         key, hashed = found or (None, self._nobody)
         valid = key is not None and key.valid(self._clock())
         if not valid:
@@ -98,8 +98,8 @@ class Access:
             namespace: In which namespace.
             about: More about it: names, numbers and lists of them, and never texts of turns.
         """
-        with self._file.writing() as connection:
-            self._append(connection, action, namespace, about, key=principal.key)
+        with self._ledger.writing() as statements:
+            self._append(statements, action, namespace, about, key=principal.key)
 
     def create(
         self,
@@ -132,20 +132,20 @@ class Access:
         about: dict[str, object] = {"key": key.id, "scopes": sorted(key.scopes)}
         about |= {"label": key.label} if key.label else {}
         about |= {"expires": key.expires} if key.expires is not None else {}
-        with self._file.writing() as connection:
-            keys.insert(connection, key, hashed)
-            self._append(connection, audit.CREATE_KEY, key.namespace or ANY, about)
+        with self._ledger.writing() as statements:
+            keys.insert(statements, key, hashed)
+            self._append(statements, audit.CREATE_KEY, key.namespace or ANY, about)
         return keys.token_of(key.id, secret)
 
     def keys(self) -> list[Key]:
         """Returns all keys, also expired and revoked ones, the oldest first."""
-        with self._file.reading() as connection:
-            return keys.listed(connection)
+        with self._ledger.reading() as statements:
+            return keys.listed(statements)
 
     def locked(self) -> bool:
         """Returns whether there is a key, be it expired or revoked: what was locked stays so."""
-        with self._file.reading() as connection:
-            return keys.exist(connection)
+        with self._ledger.reading() as statements:
+            return keys.exist(statements)
 
     def usable(self) -> bool:
         """Returns whether there is a key that is neither expired nor revoked."""
@@ -162,16 +162,16 @@ class Access:
             InputError: There is no such key.
         """
         name = keys.parts_of(name)[0] or name
-        with self._file.writing() as connection:
-            found = keys.find(connection, name)
+        with self._ledger.writing() as statements:
+            found = keys.find(statements, name)
             if found is None:
                 raise InputError(f"there is no key {name!r:.20}; tsim keys list shows their ids")
             key, _ = found
             if key.revoked is not None:
                 return key
             now = self._clock()
-            keys.mark_revoked(connection, name, now)
-            self._append(connection, audit.REVOKE_KEY, key.namespace or ANY, {"key": name})
+            keys.mark_revoked(statements, name, now)
+            self._append(statements, audit.REVOKE_KEY, key.namespace or ANY, {"key": name})
         self._seen.forget(name)
         return replace(key, revoked=now)
 
@@ -183,26 +183,31 @@ class Access:
             limit: The most lines to return.
         """
         positive(limit=limit)
-        with self._file.reading() as connection:
-            return audit.page(connection, whole("after", after), limit)
+        with self._ledger.reading() as statements:
+            return audit.page(statements, whole("after", after), limit)
 
     def audit_head(self) -> tuple[int, str]:
         """Returns the number and the hash of the last line; 0 and nothing if there is none."""
-        with self._file.reading() as connection:
-            return audit.head(connection)
+        with self._ledger.reading() as statements:
+            return audit.head(statements)
 
     def audit_problems(self) -> list[str]:
         """Checks the whole audit log; returns what is wrong with it."""
-        with self._file.reading() as connection:
-            return list(audit.problems(connection))
+        with self._ledger.reading() as statements:
+            return [*audit.problems(statements), *self._ledger.unguarded(statements)]
+
+    @property
+    def secret(self) -> bytes | None:
+        """What all servers with these keys sign with; None if there is one server alone."""
+        return self._ledger.secret
 
     def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
+        """Closes the place."""
+        self._ledger.close()
 
     def _append(
         self,
-        connection: sqlite3.Connection,
+        statements: Statements,
         action: str,
         namespace: str,
         about: Mapping[str, object],
@@ -210,7 +215,7 @@ class Access:
         key: str = "",
     ) -> None:
         at = self._clock()
-        audit.append(connection, at=at, key=key, action=action, namespace=namespace, about=about)
+        audit.append(statements, at=at, key=key, action=action, namespace=namespace, about=about)
 
     def __enter__(self) -> Self:
         return self

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatc
 
 from tsim.errors import InputError, StoreError
 from tsim.server.access.principal import Principal, Scope
+from tsim.server.access.statements import Statements
 from tsim.server.names import check_namespace
 
 # Secrets have 256 random bits, which nobody guesses, however fast a hash is. These are the least
@@ -129,36 +129,37 @@ def fits(hashed: str, secret: str) -> bool:
         raise StoreError(f"the hash of a key is damaged ({error}); revoke that key") from error
 
 
-def insert(connection: sqlite3.Connection, key: Key, hashed: str) -> None:
+def insert(statements: Statements, key: Key, hashed: str) -> None:
     """Adds a key."""
     scopes = " ".join(sorted(key.scopes))
     row = (key.id, key.namespace, scopes, key.label, key.created, key.expires, key.revoked, hashed)
-    connection.execute("INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    statements.execute("INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def find(connection: sqlite3.Connection, key: str) -> tuple[Key, str] | None:
+def find(statements: Statements, key: str) -> tuple[Key, str] | None:
     """Returns a key and the hash of its secret; None if there is none of this id."""
     if not ID.fullmatch(key):  # SQLite would not take all that a text may be
         return None
-    found = connection.execute("SELECT * FROM key WHERE id = ?", (key,)).fetchone()
-    return found and (_key(found[:-1]), found[-1])
+    for *row, hashed in statements.execute("SELECT * FROM key WHERE id = ?", (key,)):
+        return _key(row), hashed
+    return None
 
 
-def exist(connection: sqlite3.Connection) -> bool:
+def exist(statements: Statements) -> bool:
     """Returns whether there is any key."""
-    ((found,),) = connection.execute("SELECT EXISTS (SELECT 1 FROM key)").fetchall()
+    ((found,),) = statements.execute("SELECT EXISTS (SELECT 1 FROM key)")
     return bool(found)
 
 
-def listed(connection: sqlite3.Connection) -> list[Key]:
+def listed(statements: Statements) -> list[Key]:
     """Returns all keys, the oldest first."""
-    rows = connection.execute("SELECT * FROM key ORDER BY created, id")
+    rows = statements.execute("SELECT * FROM key ORDER BY created, id")
     return [_key(row) for *row, _ in rows]
 
 
-def mark_revoked(connection: sqlite3.Connection, key: str, at: float) -> None:
+def mark_revoked(statements: Statements, key: str, at: float) -> None:
     """Marks a key as revoked."""
-    connection.execute("UPDATE key SET revoked = ? WHERE id = ?", (at, key))
+    statements.execute("UPDATE key SET revoked = ? WHERE id = ?", (at, key))
 
 
 def _key(row: Sequence[Any]) -> Key:

@@ -16,6 +16,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
 from tsim import answers, private, unfinished
+from tsim.errors import InputError
 from tsim.memory import Memory
 from tsim.server.access import Scope
 from tsim.server.rest.call import Admitted, Audited, Call
@@ -72,6 +73,11 @@ async def backup(call: Call) -> Response:
 
     def write() -> BinaryIO:
         caller = call.caller(Scope.ADMIN)
+        if call.service.settings.store is not None:
+            raise InputError(
+                "the memories of this server are in a database, which has backups of its own; use "
+                "these, or GET /v1/export"
+            )
         call.service.note(caller, "backup")
         with call.service.memory(caller) as memory:
             return _copied(memory, call.service.settings.directory)

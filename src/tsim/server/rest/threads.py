@@ -80,12 +80,19 @@ async def add_turns(call: Call, name: Name, body: bodies.TurnsBody) -> Response:
 
 @routes.get("/threads/{thread}/turns", response_model=answers.Turns)
 async def list_turns(
-    call: Call, name: Name, after: int | None = None, limit: Limit = 100
+    call: Call,
+    name: Name,
+    after: int | None = None,
+    limit: Limit = 100,
+    called: str | None = None,
 ) -> Response:
-    """Pages through the turns of a thread."""
+    """Pages through the turns of a thread, or returns the one with an external id."""
     most = call.page(limit)
 
     def page(memory: Memory) -> answers.Turns:
+        if called is not None:
+            turn = memory.thread(name).called(called)
+            return answers.Turns(turns=[turn] if turn else [])
         found = memory.thread(name).turns(after=after, limit=most + 1)
         return answers.Turns(
             turns=found[:most], next=found[most - 1].id if len(found) > most else None

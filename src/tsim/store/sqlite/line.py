@@ -1,15 +1,8 @@
-"""SQL statements of the line of writers that ask the others to let them go first.
-
-A place in line is kept until a time, since its writer may die. What has passed is ignored, and
-removed some time later; so is what lies far ahead, because a clock was wrong or bytes have changed.
-"""
+"""SQL statements of the line of writers in a memory file."""
 
 import sqlite3
 
-# In line for all threads, or for a thread that does not exist yet and has no number.
-ALL, NEW = 0, -1
-# Seconds for which a place is kept at most, and after which one that was given up is removed.
-LONGEST = 60.0
+from tsim.store.places import ALL, LONGEST
 
 
 def join(connection: sqlite3.Connection, number: int, *, now: float, until: float) -> int:

@@ -1,17 +1,10 @@
-"""Schema migrations: numbered SQL files that are applied to a memory file.
+"""Applies the steps of the schema to a memory file."""
 
-The hash of each SQL file is recorded when it is applied. A memory whose recorded hashes differ, or
-that was written by a newer version, is rejected.
-"""
-
-import hashlib
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from tsim.errors import StoreError
+from tsim.store.migrations import Migration, refuse_strangers, shipped
 from tsim.store.sqlite.checksums import fill
 
 LEDGER = """
@@ -22,36 +15,15 @@ CREATE TABLE IF NOT EXISTS migration (
 )
 """
 
-
 # What SQL alone cannot do, after a step.
 AFTER = {5: fill}
 # Steps that reading can do without.
 SPARED = (5,)
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """One step of the schema."""
-
-    number: int
-    name: str
-    sql: str
-    after: Callable[[sqlite3.Connection], None] | None = None
-
-    @property
-    def sha256(self) -> str:
-        """The hash of the SQL."""
-        return hashlib.sha256(self.sql.encode()).hexdigest()
-
-
 def known() -> list[Migration]:
     """Reads the steps of this version, in order."""
-    folder = resources.files("tsim.store.sqlite") / "migrations"
-    files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
-    return [
-        Migration(int(f.name[:4]), f.name, f.read_text("utf-8"), AFTER.get(int(f.name[:4])))
-        for f in files
-    ]
+    return shipped("tsim.store.sqlite")
 
 
 def migrate(connection: sqlite3.Connection, steps: list[Migration]) -> None:
@@ -66,13 +38,13 @@ def migrate(connection: sqlite3.Connection, steps: list[Migration]) -> None:
     try:
         connection.execute(LEDGER)
         applied = dict(_applied(connection))
-        _refuse_strangers(applied, steps)
+        refuse_strangers(applied, steps)
         for step in steps:
             if step.number not in applied:
                 for statement in statements(step.sql):
                     connection.execute(statement)
-                if step.after:
-                    step.after(connection)
+                if step.number in AFTER:
+                    AFTER[step.number](connection)
                 row = (step.number, step.name, step.sha256)
                 connection.execute("INSERT INTO migration VALUES (?, ?, ?)", row)
         connection.execute("COMMIT")
@@ -90,7 +62,7 @@ def require_current(path: Path, connection: sqlite3.Connection, steps: list[Migr
     applied = dict(_applied(connection))
     if not applied:
         raise StoreError(f"{path} is not a memory file; use another path")
-    _refuse_strangers(applied, steps)
+    refuse_strangers(applied, steps)
     missing = [step.name for step in steps if step.number not in {*applied, *SPARED}]
     if missing:
         raise StoreError(
@@ -104,22 +76,6 @@ def _applied(connection: sqlite3.Connection) -> list[tuple[int, str]]:
     if not connection.execute(exists).fetchone()[0]:
         return []
     return connection.execute("SELECT number, sha256 FROM migration ORDER BY number").fetchall()
-
-
-def _refuse_strangers(applied: dict[int, str], steps: list[Migration]) -> None:
-    by_number = {step.number: step for step in steps}
-    for number, sha256 in applied.items():
-        if number not in by_number:
-            raise StoreError(
-                f"the memory has schema step {number}, this version knows {len(steps)}: it was "
-                "written by a newer version; upgrade to open it"
-            )
-        if by_number[number].sha256 != sha256:
-            raise StoreError(
-                f"schema step {by_number[number].name} was applied with sha256 {sha256}, this "
-                f"version has {by_number[number].sha256}: the versions have diverged; open the "
-                "memory with the version that wrote it, export it there and import it here"
-            )
 
 
 def statements(sql: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tsim.codec import meta_from_text, sum_from_bytes, vector_from_bytes
+from tsim.codec import sum_from_bytes, vector_from_bytes
 from tsim.errors import StoreError
 from tsim.state import (
     EMPTY,
@@ -19,21 +19,18 @@ from tsim.state import (
     SpanRow,
     ThreadState,
 )
+from tsim.store.keys import MOST_THREADS, SHIFT, id_of, key_of, span_of
+from tsim.store.nearest import Near, nearest
+from tsim.store.rows import turn_of
 from tsim.store.sqlite.failures import MENDING
-from tsim.store.sqlite.keys import SHIFT, id_of, key_of, span_of
-from tsim.times import FIRST, LAST
 from tsim.types import Turn
-from tsim.vectors import Vectors
+from tsim.vectors import Vector, Vectors
 
 READ = 500  # rows or ids per statement, below SQLite's smallest limit on parameters
 # The setting that records that a scrub is due; internal to this store.
 SCRUB = "scrub"
 # The columns that make a turn, as `_turn` takes them.
 TURN = "key, role, at, text, external, meta"
-
-
-# A thread's number times 2^32 must fit into a key.
-MOST_THREADS = 2**31
 # What the columns of rows must be.
 TYPES: Mapping[str, Any] = {
     **dict.fromkeys(("key", "episode", "start", "first", "cluster", "id"), int),
@@ -190,6 +187,12 @@ class SqliteReader:
                 raise self._damaged("its turns are out of order")
             first = id_of(rows[-1][1]) + 1
 
+    def nearest(self, thread: str, query: Vector, limit: int) -> list[Near]:
+        """Returns the turns nearest to a unit vector, best first: their ids and cosines."""
+        number = self.number(thread)
+        tables = ("turn", "passage")
+        return nearest((b for table in tables for b in self._blocks(table, number)), query, limit)
+
     def number(self, thread: str) -> int:
         """Returns the number of a thread, or 0, which no thread has, if it does not exist."""
         rows = self._rows("SELECT id FROM thread WHERE name = ?", (thread,))
@@ -202,6 +205,17 @@ class SqliteReader:
         query = "SELECT key, vector, episode FROM turn WHERE key BETWEEN ? AND ? ORDER BY key"
         keys, vectors, owners = self._columns("turn", query, span_of(number, first))
         return [id_of(key) for key in keys], owners, vectors
+
+    def _blocks(self, table: str, number: int) -> Iterator[tuple[list[int], Vectors]]:
+        """Reads vectors of turns or passages block by block, with the ids of their turns."""
+        query = f"SELECT key, vector FROM {table} WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608
+        with closing(self._execute(query, span_of(number))) as rows:
+            while some := self._typed(rows, rows.fetchmany(READ)):
+                sizes = {len(vector) for _, vector in some}
+                if len(sizes) > 1 or sizes.pop() % 4:
+                    raise self._damaged("it has vectors of different lengths")
+                block = np.frombuffer(b"".join(vector for _, vector in some), dtype="<f4")
+                yield [id_of(key) for key, _ in some], block.reshape(len(some), -1)
 
     def _passages(self, number: int, first: int) -> list[PassageRow]:
         """Reads the further passages of turns."""
@@ -279,22 +293,11 @@ class SqliteReader:
         )
         return [self._turn(*row) for row in self._rows(query, (number,))]
 
-    def _turn(
-        self,
-        key: int,
-        role: str,
-        at: float | None,
-        text: str,
-        external: str | None,
-        meta: str | None,
-    ) -> Turn:
+    def _turn(self, key: int, *said: Any) -> Turn:
         try:
-            noted = None if meta is None else meta_from_text(meta)
-        except (ValueError, RecursionError) as error:
-            raise self._damaged(f"the meta of turn {id_of(key)} is not JSON ({error})") from error
-        if at is not None and not FIRST <= at <= LAST:
-            raise self._damaged(f"the time of turn {id_of(key)} is {at}")
-        return Turn(id=id_of(key), role=role, text=text, at=at, external_id=external, meta=noted)
+            return turn_of(id_of(key), *said)
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with closing(self._execute(query, values)) as cursor:

@@ -12,8 +12,9 @@ from urllib.parse import quote
 from tsim.codec import meta_from_text, vector_from_bytes
 from tsim.errors import StoreError
 from tsim.state import MAX_ID
-from tsim.store.sqlite.checksums import COVERED, RawText, checksum, raw_texts
-from tsim.store.sqlite.keys import SHIFT, id_of
+from tsim.store.checksums import COVERED, RawText, checksum
+from tsim.store.keys import SHIFT, id_of
+from tsim.store.sqlite.checksums import raw_texts
 from tsim.store.sqlite.migrate import known, migrate
 from tsim.store.sqlite.reader import SCRUB
 from tsim.times import FIRST, LAST

@@ -10,6 +10,7 @@ from tsim.errors import InputError, StoreError
 from tsim.state import Changes, Counters
 from tsim.store.agreement import Accepted, require
 from tsim.store.current import CurrentReads
+from tsim.store.places import ALL, NEW
 from tsim.store.protocol import Reader, Written
 from tsim.store.sqlite import line
 from tsim.store.sqlite.backup import place_copy
@@ -100,7 +101,7 @@ class SqliteStore(CurrentReads):
             require(self.location, now.settings(), settings)
             if now.version(thread)[0] != expected:
                 return None
-            if not self._admits(connection, now.number(thread) or line.NEW, ticket):
+            if not self._admits(connection, now.number(thread) or NEW, ticket):
                 return None
             due = now.scrub_due()
             written = write(connection, thread, changes, counters)
@@ -136,7 +137,7 @@ class SqliteStore(CurrentReads):
             there = now.threads()
             if {name: now.version(name)[0] for name in there} != expected:
                 return False
-            if not self._admits(connection, line.ALL, ticket):
+            if not self._admits(connection, ALL, ticket):
                 return False
             for name in there:
                 delete(connection, name)
@@ -150,7 +151,7 @@ class SqliteStore(CurrentReads):
         """Puts a writer in line for a thread, or for all threads; returns its ticket."""
         with self._file.writing() as connection:
             reader = SqliteReader(connection, self.location)
-            number = line.ALL if thread is None else reader.number(thread) or line.NEW
+            number = ALL if thread is None else reader.number(thread) or NEW
             now = self._clock()
             return line.join(connection, number, now=now, until=now + seconds)
 

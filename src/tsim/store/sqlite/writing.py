@@ -2,10 +2,9 @@
 
 import sqlite3
 
-from tsim.codec import meta_to_text, sum_to_bytes, vector_to_bytes
-from tsim.state import Changes, Counters, TurnRow
-from tsim.store.sqlite.checksums import checksum
-from tsim.store.sqlite.keys import key_of, span_of
+from tsim.state import Changes, Counters
+from tsim.store.keys import key_of, span_of
+from tsim.store.rows import new_rows, removed_ids, thread_sum
 from tsim.store.sqlite.reader import SCRUB
 
 # Tables with the rows of threads, each with its key column.
@@ -16,6 +15,14 @@ TABLES = {
     "cluster": "key",
     "member": "cluster",
     "span": "key",
+}
+INSERTS = {
+    "turn": "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "passage": "INSERT INTO passage VALUES (?, ?, ?, ?)",
+    "episode": "INSERT OR REPLACE INTO episode VALUES (?, ?, ?)",
+    "cluster": "INSERT OR REPLACE INTO cluster VALUES (?, ?, ?, ?)",
+    "member": "INSERT INTO member VALUES (?, ?, ?)",
+    "span": "INSERT INTO span VALUES (?, ?, ?, ?)",
 }
 
 
@@ -68,20 +75,13 @@ def _advance(
         "VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?7) ON CONFLICT (name) DO UPDATE SET version = ?2, "
         "epoch = iif(?6, ?2, epoch), next_turn = ?3, next_episode = ?4, next_cluster = ?5, "
         "crc = ?7 RETURNING id, version, epoch",
-        (thread, now, *following, removing, checksum(thread, *following)),
+        (thread, now, *following, removing, thread_sum(thread, counters)),
     ).fetchall()
     return rows[0]
 
 
 def _remove(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
-    removed = {
-        "turn": changes.removed_turns,
-        "passage": changes.removed_turns,
-        "episode": changes.removed_episodes,
-        "cluster": changes.removed_clusters,
-        "member": (*changes.removed_clusters, *changes.rewritten),
-    }
-    for table, ids in removed.items():
+    for table, ids in removed_ids(changes).items():
         connection.executemany(
             f"DELETE FROM {table} WHERE {TABLES[table]} = ?",  # noqa: S608
             [(key_of(number, one),) for one in ids],
@@ -93,53 +93,5 @@ def _remove(connection: sqlite3.Connection, number: int, changes: Changes) -> No
 
 
 def _insert(connection: sqlite3.Connection, number: int, changes: Changes) -> None:
-    connection.executemany(
-        "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (_turn(key_of(number, row.turn.id), row) for row in changes.turns),
-    )
-    connection.executemany(
-        "INSERT INTO passage VALUES (?, ?, ?, ?)",
-        (
-            _summed(key_of(number, p.turn), p.start, vector_to_bytes(p.vector))
-            for p in changes.passages
-        ),
-    )
-    connection.executemany(
-        "INSERT OR REPLACE INTO episode VALUES (?, ?, ?)",
-        (
-            _summed(key_of(number, e.id), None if e.vector is None else vector_to_bytes(e.vector))
-            for e in changes.episodes
-        ),
-    )
-    connection.executemany(
-        "INSERT OR REPLACE INTO cluster VALUES (?, ?, ?, ?)",
-        (
-            _summed(key_of(number, c.id), sum_to_bytes(c.total), vector_to_bytes(c.vector))
-            for c in changes.clusters
-        ),
-    )
-    connection.executemany(
-        "INSERT INTO member VALUES (?, ?, ?)",
-        (_summed(key_of(number, cluster), episode) for cluster, episode in changes.memberships()),
-    )
-    connection.executemany(
-        "INSERT INTO span VALUES (?, ?, ?, ?)",
-        (
-            _summed(key_of(number, s.last), s.first, vector_to_bytes(s.vector))
-            for s in changes.spans
-        ),
-    )
-
-
-def _turn(key: int, row: TurnRow) -> tuple[object, ...]:
-    turn, vector = row.turn, vector_to_bytes(row.vector)
-    at = None if turn.at is None else float(turn.at)
-    meta = None if turn.meta is None else meta_to_text(turn.meta)
-    said = (turn.text, turn.external_id, meta)
-    words = checksum(key, turn.role, at, *said)
-    return key, row.episode, turn.role, at, vector, *said, words, checksum(key, row.episode, vector)
-
-
-def _summed(*values: object) -> tuple[object, ...]:
-    """Returns a row with the checksum of all its values."""
-    return *values, checksum(*values)
+    for table, rows in new_rows(number, changes).items():
+        connection.executemany(INSERTS[table], rows)

@@ -1,9 +1,12 @@
-"""Row keys of the SQLite store: thread number and id combined in one integer.
+"""Row keys: thread number and id combined in one integer.
 
-The rows of a thread are one ordered range of each table, without a second index.
+In SQLite files the rows of a thread are one ordered range of each table, without a second index.
+Checksums cover keys in every store, so that a row that belongs elsewhere is noticed.
 """
 
-SHIFT = 32  # as in the schema; `tsim.state.MAX_ID` fits into the lower bits
+# A thread's number times 2^32 must fit into a key.
+MOST_THREADS = 2**31
+SHIFT = 32  # as in the schemas; `tsim.state.MAX_ID` fits into the lower bits
 
 
 def span_of(number: int, first: int = 0) -> tuple[int, int]:

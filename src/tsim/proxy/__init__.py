@@ -1,0 +1,1 @@
+"""`tsim proxy`: a memory between programs and a server with the OpenAI chat API."""
