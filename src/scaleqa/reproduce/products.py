@@ -27,6 +27,7 @@ from scaleqa.reproduce.tracks import (
     Measured,
     available,
     measure,
+    orders,
     together,
 )
 from scaleqa.specs import Spec
@@ -75,6 +76,7 @@ def compare(lab: Lab, table: Reproduction) -> Page:
     }
     costed = _costed(table)
     lab.expect(sum(len(together(group, systems)) for group in groups) + len(costed))
+    lab.ahead(one for group in groups for one in orders(lab, target, group, systems))
     found = [one for group in groups for one in measure(lab, target, group, systems)]
     costs = [cost_of(lab, system, found[0].threads) for system in costed]
     made = page(
