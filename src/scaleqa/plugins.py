@@ -7,6 +7,7 @@ import difflib
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -22,13 +23,14 @@ def points(group: str) -> dict[str, EntryPoint]:
     return dict(sorted(found.items()))
 
 
-def load(group: str, name: str, what: str) -> object:
+def load(group: str, name: str, what: str, *, also: Sequence[str] = ()) -> object:
     """Loads a plugin by name.
 
     Args:
         group: The entry-point group.
         name: A name in the group, or `FILE.py:ATTRIBUTE`.
         what: The kind of plugin, for messages, such as `system`.
+        also: Further names that a user may have meant.
 
     Raises:
         DataError: There is no such name, file or attribute, or its module fails to import.
@@ -37,9 +39,10 @@ def load(group: str, name: str, what: str) -> object:
         return _from_file(name, what)
     known = points(group)
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
+        names = [*known, *also]
+        near = difflib.get_close_matches(name, names, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise DataError(f"no {what} {name!r}{hint} (there are {', '.join(known)})")
+        raise DataError(f"no {what} {name!r}{hint} (there are {', '.join(names)})")
     try:
         return known[name].load()
     except Exception as error:

@@ -10,6 +10,9 @@ npm_config_registry  base URL of the npm registry (default: what npm is configur
 OPENAI_API_KEY       key sent to chat and embedding servers over https, unless another is named
 OPENAI_BASE_URL      base URL of chat servers where none is given (default: OpenAI's)
 
+Programs that are started in an environment of their own get PATH, LANG, LC_ALL and
+LD_LIBRARY_PATH as they are.
+
 Some are set rather than read: ORT_DISABLE_TELEMETRY for ONNX Runtime, what keeps Ray quiet and to
 itself where it is used, and for the processes of a server PROMETHEUS_MULTIPROC_DIR and
 OPENBLAS_NUM_THREADS.
@@ -59,6 +62,12 @@ def npm_registry() -> str:
 def chat_endpoint() -> str:
     """Returns the base URL of the chat server that is asked when none is given."""
     return (os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/")
+
+
+def inherited() -> dict[str, str]:
+    """Returns the variables that every program needs; none of them is a key or a setting."""
+    names = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def disable_telemetry() -> None:

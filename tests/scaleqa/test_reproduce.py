@@ -23,6 +23,7 @@ from scaleqa.pages.json import to_json
 from scaleqa.pages.markdown import to_markdown
 from scaleqa.pages.page import Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table
+from scaleqa.products import find_product, install, not_run
 from scaleqa.prompts import template
 from scaleqa.records import load_talk
 from scaleqa.reproduce import (
@@ -776,3 +777,51 @@ def test_wrong_wishes_are_refused_with_a_reason(arguments, message):
     error = run(*arguments).exception
     assert isinstance(error, DataError)
     assert message in str(error)
+
+
+@pytest.mark.slow
+def test_products_are_compared_where_they_are_installed(sources, monkeypatch, tmp_path):
+    cache = tmp_path / "cache"
+    install(find_product("example"), cache)
+    given = replace(sources, wordings=WORDINGS, asides=ASIDES, sequels=SEQUELS, talk=TALK)
+    systems = ("tsim:budget=200", "packed_turns:budget=200", "example:budget=200", "chroma")
+    page, text, _ = made(given, "products", systems=systems)
+    first = rows_of(page)
+    assert [row["system"] for row in first] == [*systems[:3]]
+    assert "Left out because it is not installed here: chroma." in text
+    assert {"as written in_context", "other words in_context", "braided in_context"} <= {*first[0]}
+    (costs,) = [table for table in page.tables if table.columns[1].key == "ingest"]
+    assert [row["system"] for row in costs.rows] == ["tsim:budget=200", "example:budget=200"]
+    assert all(row["ingest"] > 0 and row["search"] > 0 for row in costs.rows)
+    assert costs.rows[0]["disk"] > 0
+    assert all(one.title in text for one in not_run())
+    kept_costs = sorted(sources.out.glob("costs/**/*.json"))
+    before = [path.read_bytes() for path in kept_costs]
+    made(given, "products", systems=systems)
+    assert [path.read_bytes() for path in kept_costs] == before
+
+
+def test_a_subset_in_both_wordings_is_chosen_from_records_that_have_two(sources):
+    lab = Lab(replace(sources, wordings=WORDINGS, subset=3))
+    own = lab.threads(2500, worded=True)
+    other = lab.threads(2500, wording="other", worded=True)
+    assert own.questions == other.questions == 3
+    assert own.packages[0].stream == other.packages[0].stream
+    assert own.name == "2.5k-worded-3"
+
+
+def test_tracks_are_chosen_by_name(sources):
+    given = replace(sources, asides=ASIDES)
+    systems = ("packed_turns:budget=200",)
+    page, text, figure = made(given, "products", systems=systems, tracks=("asides",))
+    assert {key for key in rows_of(page)[0] if key.endswith("in_context")} == {"asides in_context"}
+    assert "Left out by --track: as written, other words, braided, resumed, friends." in text
+    assert "asides · packed_turns" in figure
+    with pytest.raises(DataError, match="the records have no questions for other words"):
+        made(given, "products", systems=systems, tracks=("other words",))
+    for table, track, said in (
+        ("products", "nowhere", "there are as written, other words"),
+        ("late", "asides", "none to choose from; leave --track out"),
+    ):
+        failed = CliRunner().invoke(app, ["reproduce", table, "--track", track])
+        assert said in str(failed.exception)

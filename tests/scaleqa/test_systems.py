@@ -57,6 +57,7 @@ LIMITS = {
     "bm25_chunks": ("size=40,k=3", None, 3),
     "drift_window": ("k=3", None, 3),
     "fixed_window": ("size=40,k=3", None, 3),
+    "external": ("budget=300", 300, None),
     "full_context": ("budget=300", 300, None),
     "hipporag": ("chunk=60,k=4,budget=300", 300, 4),
     "hybrid_rrf": ("budget=300", 300, None),
@@ -215,6 +216,7 @@ def test_windows_hold_whole_turns_of_about_the_size(tools):
     ("spec", "message"),
     [
         ("standrd_rag", "did you mean standard_rag"),
+        ("mem00", "did you mean mem0"),
         ("standard_rag:k", "not key=value"),
         ("standard_rag:j=3", "unknown option 'j'"),
         ("standard_rag:k=many", "should be int"),
@@ -253,6 +255,7 @@ def test_a_budget_is_given_in_tokens_or_in_units_where_a_system_can_be_held_to_o
     assert given == [
         "bm25_chunks",
         "drift_window",
+        "external:budget=500",
         "fixed_window:k=3",
         "full_context:budget=500",
         "hipporag:budget=500",

@@ -34,6 +34,8 @@ from scaleqa.shards.board import Board
 from scaleqa.shards.plan import Part, Plan, Shard, cut
 from scaleqa.shards.recipe import Recipe
 from scaleqa.specs import Spec, split_specs
+from scaleqa.systems.external.messages import Results
+from scaleqa.systems.external.messages import read as read_line
 from scaleqa.systems.hipporag.prompted import _object
 from scaleqa.testing import WordEmbedder
 from tests.support.fuzzing import Target
@@ -253,6 +255,13 @@ def _replies() -> Iterator[Target]:
     yield Target(name="completions", seeds=[json.dumps(whole)], read=_read_completion)
     facts = ['Here: {"entities": ["a"], "triples": [["a", "is", "b"]]} done']
     yield Target(name="extracted facts", seeds=facts, read=lambda text: _object(decoded(text)))
+    lines = [
+        '{"id": 1, "results": [{"turns": [3], "score": 0.5}, {"text": "one gpu"}], "more": 1}',
+        '{"embed": ["one gpu"], "query": true}', '{"id": 1, "error": "out of space"}',
+    ]  # fmt: skip
+    yield Target(
+        name="programs", seeds=lines, read=lambda text: read_line(encoded(text), Results, 1)
+    )
 
 
 def _proxied() -> Iterator[Target]:

@@ -11,6 +11,7 @@ from scaleqa.cli import (
     listings,
     models,
     noise,
+    products,
     quickstart,
     report,
     reproduce,
@@ -43,6 +44,7 @@ app.add_typer(batch.app, name="batch")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
+app.add_typer(products.app, name="products")
 app.add_typer(reproduce.app, name="reproduce")
 
 

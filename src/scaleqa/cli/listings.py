@@ -48,6 +48,7 @@ def systems(
     _list(rows, ("name", "kind", "sees", "budget", "summary"), as_json=as_json)
     if not as_json:
         say("List the options of one with: scaleqa systems NAME")
+        say("Products are systems, too, and are listed with: scaleqa products")
 
 
 def backends(

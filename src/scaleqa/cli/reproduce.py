@@ -61,6 +61,10 @@ def make(
         str | None,
         typer.Option(help="Systems to use instead of the table's, such as tsim,standard_rag."),
     ] = None,
+    track: Annotated[
+        str | None,
+        typer.Option(help="Tracks to use instead of the table's, such as 'as written,asides'."),
+    ] = None,
     backend: Annotated[
         str | None,
         typer.Option(help="extractive, openai:MODEL, openai:MODEL@BASE_URL or gguf:NAME_OR_PATH."),
@@ -92,7 +96,8 @@ def make(
     as_json: AsJson = False,
 ) -> None:
     """Reproduce one table."""
-    table = _wanted(TABLES[str(context.info_name)], target, system, backend, model)
+    table = _on_tracks(TABLES[str(context.info_name)], track)
+    table = _wanted(table, target, system, backend, model)
     access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None)
     answering = open_backend(backend or EXTRACTIVE, access)
     helper = open_chat(assist, access) if assist else None
@@ -120,8 +125,9 @@ def make(
             executor=None if isinstance(executor, InProcess) else executor,
         )
         given = {
-            "subset": subset, "target": target, "system": system, "backend": backend,
-            "assist": assist, "model": model, "records": records, "noise": noise,
+            "subset": subset, "target": target, "system": system, "track": track,
+            "backend": backend, "assist": assist, "model": model, "records": records,
+            "noise": noise,
         }  # fmt: skip
         page, files = reproduce(table, Lab(sources), _command(table.name, given))
     _show(table, page, files, machine=as_json)
@@ -156,12 +162,24 @@ def _wanted(
     return table
 
 
+def _on_tracks(table: Reproduction, track: str | None) -> Reproduction:
+    """Replaces the table's tracks by those of the user, in the order of the table."""
+    if track is None:
+        return table
+    wanted = [name.strip() for name in track.split(",")]
+    for name in wanted:
+        if name not in table.tracks:
+            there = ", ".join(table.tracks) or "none to choose from; leave --track out"
+            raise DataError(f"{table.name} has no track {name!r}; there are {there}")
+    return replace(table, tracks=tuple(name for name in table.tracks if name in wanted))
+
+
 def _stand_in(backend: str) -> bool:
     return find_backend(Spec.parse(backend, subject=True).name).stand_in
 
 
 def _command(name: str, given: Mapping[str, object]) -> str:
-    options = [f"--{key} '{value}'" if ";" in str(value) else f"--{key} {value}"
+    options = [f"--{key} '{value}'" if {*"; "} & {*str(value)} else f"--{key} {value}"
                for key, value in given.items() if value is not None]  # fmt: skip
     return without_credentials(" ".join(["scaleqa reproduce", name, *options]))
 

@@ -7,7 +7,7 @@ from scaleqa import paper
 from scaleqa.pages.html import to_html
 from scaleqa.pages.markdown import drawing_files, to_markdown
 from scaleqa.pages.page import Page, Paragraph
-from scaleqa.reproduce import late, loops, resources, results, retrieval
+from scaleqa.reproduce import late, loops, products, resources, results, retrieval
 from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.prompts import prompts
 from scaleqa.reproduce.reproduction import Reproduction
@@ -153,6 +153,30 @@ _ALL = (
             "oracle",
         ),
         lay_out=results.results,
+        example="--subset 40 --target 16k --system tsim:budget=500,packed_turns:budget=500",
+    ),
+    Reproduction(
+        name="products",
+        title="Products",
+        about="Memory products that people use, those of them that are installed, beside our "
+        "method and controls at 500 tokens: is the evidence in the context?",
+        systems=(
+            "tsim:budget=500",
+            "tsim_official:budget=500",
+            "packed_turns:budget=500",
+            "bm25_chunks:size=160,k=3",
+            "chroma:budget=500",
+            "chroma:budget=500,window=6",
+            "mem0:budget=500",
+            "langchain:budget=500",
+            "langchain:budget=500,mode=bm25",
+            "langchain:budget=500,mode=bm25,window=6",
+            "llamaindex:budget=500",
+            "txtai:budget=500",
+            "mempalace:budget=500",
+        ),
+        tracks=tuple(track.name for group in products.COMPARED for track in group),
+        lay_out=products.compare,
         example="--subset 40 --target 16k --system tsim:budget=500,packed_turns:budget=500",
     ),
     Reproduction(

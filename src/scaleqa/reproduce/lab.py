@@ -122,7 +122,7 @@ class Lab:
             self._embedders[key] = open_embedder(key[0], cached=cached)
         return self._embedders[key]
 
-    def threads(
+    def threads(  # noqa: PLR0913  # one argument for each way to build
         self,
         target: int,
         count: int | None = None,
@@ -132,6 +132,7 @@ class Lab:
         wording: Words = "own",
         asides: bool = False,
         absent: bool = False,
+        worded: bool = False,
     ) -> Threads:
         """Builds the packages of a length, or takes those that are there.
 
@@ -143,18 +144,20 @@ class Lab:
             wording: The questions in their own words, or in other words where there are any.
             asides: Whether to ask about asides instead of records.
             absent: Whether to leave out every second dialogue, and still ask its question.
+            worded: Whether records with a second wording are chosen before others.
 
         Raises:
             DataError: There is too little noise, or other packages are in the way.
         """
         wanted = min(filter(None, (self.sources.subset, count)), default=None)
-        chosen = self._chosen(wanted, sequels=sequels, asides=asides)
+        chosen = self._chosen(wanted, sequels=sequels, asides=asides, worded=worded)
         parts = {
             mix: mix != "blocks",
             "sequels": sequels,
             wording: wording != "own",
             "asides": asides,
             "absent": absent,
+            "worded": worded and wanted,
             str(wanted): wanted,
         }
         name = "-".join((length(target), *(part for part, used in parts.items() if used)))
@@ -211,13 +214,15 @@ class Lab:
             )
         return Threads(name=name, target=target, packages=tuple(made))
 
-    def _chosen(self, wanted: int | None, *, sequels: bool, asides: bool) -> Sequence[Case]:
+    def _chosen(
+        self, wanted: int | None, *, sequels: bool, asides: bool, worded: bool
+    ) -> Sequence[Case]:
         cases: Sequence[Case] = self.sources.asides if asides else self.sources.records
         if not wanted or (asides and wanted >= len(cases)):
             return cases
-        if not sequels:
+        if not sequels and not worded:
             return subset(cases, wanted, SEED)
-        ids = {sequel.id for sequel in self.sources.sequels}
+        ids = {one.id for one in (self.sources.sequels if sequels else self.sources.wordings)}
         first = [record for record in cases if record.id in ids]
         others = [record for record in cases if record.id not in ids]
         more = wanted - len(first)
@@ -288,7 +293,7 @@ class Lab:
         found: dict[str, list[Row]] = {one.name: [] for one in several}
         named = {package.name: None for one in several for package in one.packages}
         joint = replace(several[0], name=" and ".join(one.name for one in several))
-        with self._bar(system, joint) as advance:
+        with self.bar(system, joint) as advance:
             for name in named:
                 asked = [(one, p) for one in several for p in one.packages if p.name == name]
                 outs = [self._results(one, embedder) for one, _ in asked]
@@ -321,12 +326,13 @@ class Lab:
     def _run(
         self, settings: RunSettings, threads: Threads, embedder: Embedder, out: Path
     ) -> list[Row]:
-        with self._bar(settings.system, threads) as advance:
+        with self.bar(settings.system, threads) as advance:
             rows = run_packages(threads.packages, settings, embedder, out, progress=advance)
         self.dates |= {row.timing.date for row in rows if row.timing.date}
         return rows
 
-    def _bar(self, system: str, threads: Threads) -> AbstractContextManager[Advance]:
+    def bar(self, system: str, threads: Threads) -> AbstractContextManager[Advance]:
+        """Opens a bar for the next step."""
         self._step += 1
         return self.sources.progress(f"{self._step}/{self._steps} {system}, {threads.name}")
 

@@ -33,6 +33,7 @@ class Reproduction:
         targets: Lengths of its threads.
         answers: Whether a backend answers.
         models: Embedding models that are compared; none for the one that is used anyway.
+        tracks: Names of the tracks that can be chosen from; none if there is no choice.
         lay_out: Gets the figures from a lab and lays them out.
         example: How a user gets a quick look.
     """
@@ -44,6 +45,7 @@ class Reproduction:
     targets: tuple[int, ...] = (paper.TARGET,)
     answers: bool = False
     models: tuple[str, ...] = ()
+    tracks: tuple[str, ...] = ()
     lay_out: Callable[[Lab, "Reproduction"], Page]
     example: str = ""
 

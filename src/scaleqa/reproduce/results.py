@@ -82,9 +82,9 @@ def results(lab: Lab, table: Reproduction) -> Page:
             described(lab, [one.threads for one in found]),
         ),
         tables=[
-            _overview(found, table),
+            overview(found, table),
             *([by_budget] if by_budget.rows else []),
-            *(_detail(one, table) for one in found),
+            *(detail(one, table) for one in found),
         ],
         notes=(
             *notes(lab, table),
@@ -121,7 +121,7 @@ def _at(name: str, budget: int) -> str:
     return f"{name}:budget={budget}"
 
 
-def _overview(found: Sequence[Measured], table: Reproduction) -> Table:
+def overview(found: Sequence[Measured], table: Reproduction) -> Table:
     """A line for each system, with a column for each track."""
     rows = []
     for system in table.systems:
@@ -141,7 +141,8 @@ def _overview(found: Sequence[Measured], table: Reproduction) -> Table:
 
 
 def _figures(one: Measured, system: str) -> dict[str, Any]:
-    return shares(one.rows[system])
+    """Returns nothing for a system that was left out on the track."""
+    return shares(one.rows[system]) if system in one.rows else {}
 
 
 def _columns(track: Track) -> list[Column]:
@@ -155,11 +156,13 @@ def _columns(track: Track) -> list[Column]:
     return [Column(key=f"{name} in_context", head=name, below=below)]
 
 
-def _detail(one: Measured, table: Reproduction) -> Table:
+def detail(one: Measured, table: Reproduction) -> Table:
     """The systems on one track, with intervals and differences to the first."""
     first = one.rows[table.systems[0]]
     rows = []
     for system in table.systems:
+        if system not in one.rows:
+            continue
         own = one.rows[system]
         rows.append({"system": system, **shares(own), **difference(own, first)})
     held = of_split(first, HELD_OUT)

@@ -22,6 +22,7 @@ class Track:
         wording: The wording of the questions.
         asides: Whether they are about asides.
         absent: Whether every second dialogue is left out.
+        worded: Whether a subset is chosen from records with a second wording first.
         talk: The kind of lives that are asked about, instead of records; None for records.
     """
 
@@ -31,6 +32,7 @@ class Track:
     wording: Words = "own"
     asides: bool = False
     absent: bool = False
+    worded: bool = False
     talk: TalkKind | None = None
 
     def available(self, sources: Sources, target: int) -> bool:
@@ -56,6 +58,7 @@ class Track:
             wording=self.wording,
             asides=self.asides,
             absent=self.absent,
+            worded=self.worded,
         )
         return with_sequel(built) if self.sequels else built
 

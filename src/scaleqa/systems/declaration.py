@@ -25,6 +25,8 @@ class Kind(StrEnum):
     """A method of this project."""
     METHOD = "method"
     """A memory that could be used in practice."""
+    PRODUCT = "product"
+    """A product that people use, in an environment of its own."""
     CONTROL = "control"
     """Not a usable memory: it shows everything, or is given the true boundaries."""
     BOUND = "bound"

@@ -2,7 +2,7 @@
 
 The entry-point group `scaleqa.systems` has a `SystemDeclaration` for each name. A plain function
 `(options, tools) -> System` is accepted too: it gets its options as the user wrote them, a mapping
-of strings, and sees no part of the truth.
+of strings, and sees no part of the truth. The names of products are those of systems, too.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,8 +11,10 @@ from typing import Any
 
 from scaleqa import plugins
 from scaleqa.errors import DataError
+from scaleqa.products import product_names
 from scaleqa.specs import Spec
 from scaleqa.systems.declaration import UNPLACED, Kind, SystemDeclaration
+from scaleqa.systems.external import declare
 from scaleqa.systems.protocol import System, Tools
 
 GROUP = "scaleqa.systems"
@@ -36,14 +38,16 @@ def systems() -> list[SystemDeclaration[Any]]:
 
 
 def find_system(name: str) -> SystemDeclaration[Any]:
-    """Returns the system with the given name, or from `FILE.py:ATTRIBUTE`.
+    """Returns the system or product with the given name, or from `FILE.py:ATTRIBUTE`.
 
     Raises:
         DataError: There is no such system, or it cannot be loaded.
     """
     if name in FORMER:
         raise DataError(f"system {name!r} is called {FORMER[name]!r} now")
-    found = plugins.load(GROUP, name, "system")
+    if name in product_names() and name not in plugins.points(GROUP):
+        return declare(name)
+    found = plugins.load(GROUP, name, "system", also=product_names())
     if isinstance(found, SystemDeclaration):
         if name in plugins.points(GROUP) and found.name != name:
             raise DataError(f"the system registered as {name!r} declares the name {found.name!r}")
@@ -119,7 +123,8 @@ def _registered(spec: str) -> SystemDeclaration[Any] | None:
         name = Spec.parse(spec).name
     except DataError:
         return None
-    return find_system(name) if name in plugins.points(GROUP) else None
+    known = name in plugins.points(GROUP) or name in product_names()
+    return find_system(name) if known else None
 
 
 def _kind(spec: str) -> Kind:

@@ -1,0 +1,166 @@
+"""The protocol from the side of a product, with the standard library alone.
+
+docs/systems.md describes the protocol. An adapter is a module with a function `open_memory`.
+"""
+
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+PROTOCOL = 1
+
+
+class Turn(NamedTuple):
+    """A turn: its id, who speaks, what is said, and when in seconds since the epoch."""
+
+    id: int
+    role: str
+    text: str
+    at: float | None
+
+
+class Found(NamedTuple):
+    """A result: a turn by its id, or a text for products that keep no ids; higher is better."""
+
+    turn: int | None
+    score: float | None
+    text: str = ""
+
+
+class Memory(Protocol):
+    """What an adapter makes of a product: a memory of one thread."""
+
+    def add(self, turns: Sequence[Turn]) -> None:
+        """Adds turns, in order."""
+        ...
+
+    def search(self, query: str, limit: int) -> Iterable[Found]:
+        """Finds at most `limit` results, best first."""
+        ...
+
+
+class Embedder:
+    """The embedder of the benchmark, behind the protocol; may be used from any thread."""
+
+    def __init__(self, wire: "Wire", dimension: int) -> None:
+        """Starts."""
+        self._wire = wire
+        self.dimension = dimension
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Embeds passages."""
+        return self._wire.vectors(texts, query=False)
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embeds a query."""
+        return self._wire.vectors([text], query=True)[0]
+
+
+class Wire:
+    """The lines to and from the benchmark."""
+
+    def __init__(self, lines: BinaryIO, out: BinaryIO) -> None:
+        """Starts."""
+        self._lines = lines
+        self._out = out
+        self._asking = threading.Lock()
+
+    def read(self) -> dict[str, Any] | None:
+        """Returns the next message; None when there is none to come."""
+        line = self._lines.readline()
+        return json.loads(line) if line else None
+
+    def write(self, message: dict[str, Any]) -> None:
+        """Writes a message."""
+        self._out.write(json.dumps(message).encode() + b"\n")
+        self._out.flush()
+
+    def vectors(self, texts: Sequence[str], *, query: bool) -> list[list[float]]:
+        """Asks for vectors."""
+        with self._asking:
+            self.write({"embed": [*texts], "query": query})
+            answer = self.read()
+        if answer is None:
+            raise EOFError("the benchmark has gone")
+        vectors: list[list[float]] = answer["vectors"]
+        return vectors
+
+
+Open = Callable[[Path, Embedder, str], Memory]
+
+
+class Server:
+    """Answers requests with a memory."""
+
+    def __init__(self, wire: Wire, name: str, package: str, load: Callable[[], Open]) -> None:
+        """Starts; the product is imported when a thread is opened, and not to say hello."""
+        self._wire = wire
+        self._name = name
+        self._package = package
+        self._load = load
+        self._embedder = Embedder(wire, 0)
+        self._memory: Memory | None = None
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Does what is asked, and returns the fields of the reply."""
+        match request["op"]:
+            case "hello":
+                self._embedder.dimension = request["embedder"]["dimension"]
+                version = metadata.version(self._package) if self._package else ""
+                return {"protocol": PROTOCOL, "name": self._name, "version": version}
+            case "open":
+                self._memory = self._load()(
+                    Path(request["directory"]), self._embedder, request["mode"]
+                )
+                return {}
+            case "add":
+                self._opened.add([Turn(**turn) for turn in request["turns"]])
+                return {}
+            case "search":
+                found = self._opened.search(request["query"], request["limit"])
+                return {"results": [_result(one) for one in found]}
+            case other:
+                raise ValueError(f"unknown request {other!r}")
+
+    @property
+    def _opened(self) -> Memory:
+        if self._memory is None:
+            raise ValueError("no thread is open")
+        return self._memory
+
+
+def _result(found: Found) -> dict[str, Any]:
+    score = None if found.score is None else float(found.score)
+    if found.turn is None:
+        return {"text": found.text, "score": score}
+    return {"turns": [int(found.turn)], "score": score}
+
+
+def serve(name: str, package: str, load: Callable[[], Open]) -> None:
+    """Answers requests until there are none to come.
+
+    Args:
+        name: The name of the product.
+        package: The distribution whose version is the product's; empty if there is none.
+        load: Imports the adapter and returns its `open_memory`.
+    """
+    # What a product prints goes to stderr: our lines would be damaged by it.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    wire = Wire(sys.stdin.buffer, out)
+    server = Server(wire, name, package, load)
+    while request := wire.read():
+        try:
+            reply = server.answer(request)
+        except Exception as error:  # noqa: BLE001 - whatever a product raises is reported
+            traceback.print_exc()
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        wire.write({"id": request["id"], **reply})
+    out.close()
+    os._exit(0)  # products leave threads behind that would wait for ever
