@@ -6,6 +6,7 @@ import typer
 
 from tsim.arguments import positive
 from tsim.cli.extras import require_server
+from tsim.cli.keys import shown_store
 from tsim.cli.listening import (
     AllowHost,
     CountedBy,
@@ -15,7 +16,6 @@ from tsim.cli.listening import (
     address,
     keys_needed,
 )
-from tsim.cli.keys import shown_store
 from tsim.cli.options import PLACE, Database, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
 from tsim.server.settings import Settings
