@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from tsim.cli.logfile import INCOMPLETE, Strict, counted, say_problems
-from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName, open_store
+from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName
 from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.errors import InputError
 from tsim.memory import Memory
 from tsim.migrate import Brought, Migration, bring, compare, read_source
+from tsim.store import exists, open_store, shown
 from tsim.stored import StoredThread
 from tsim.types import Turn
 
@@ -73,11 +74,11 @@ def migrate(
         raise typer.Exit(INCOMPLETE)
 
 
-def _rehearsed(memory: Path, found: Migration) -> Brought:
+def _rehearsed(memory: str, found: Migration) -> Brought:
     """Compares a migration with a memory, without a model and without changing anything."""
-    if not memory.exists():
+    if not exists(memory):
         return compare(found, lambda _: ())
-    with closing(open_store(memory, True)) as store:
+    with closing(open_store(memory, read_only=True)) as store:
         there = {*store.threads()}
 
         def stored(name: str) -> Iterable[Turn]:
@@ -86,7 +87,7 @@ def _rehearsed(memory: Path, found: Migration) -> Brought:
         return compare(found, stored)
 
 
-def _say(found: Migration, brought: Brought, source: Path, memory: Path, *, dry_run: bool) -> None:
+def _say(found: Migration, brought: Brought, source: Path, memory: str, *, dry_run: bool) -> None:
     done = "would add" if dry_run else "added"
     for name, count in brought.added.items():
         known = brought.known[name]
@@ -96,5 +97,9 @@ def _say(found: Migration, brought: Brought, source: Path, memory: Path, *, dry_
         say(f"there is nothing to add in {source}")
     if found.skipped:
         say("left out:", ", ".join(counted(kind, n) for kind, n in found.skipped.items()))
-    say(f"read as {found.kind}; {done} to {memory}" if found.threads else f"read as {found.kind}")
+    say(
+        f"read as {found.kind}; {done} to {shown(memory)}"
+        if found.threads
+        else f"read as {found.kind}"
+    )
     say_problems(found.problems, str(source))
