@@ -97,9 +97,5 @@ def _say(found: Migration, brought: Brought, source: Path, memory: str, *, dry_r
         say(f"there is nothing to add in {source}")
     if found.skipped:
         say("left out:", ", ".join(counted(kind, n) for kind, n in found.skipped.items()))
-    say(
-        f"read as {found.kind}; {done} to {shown(memory)}"
-        if found.threads
-        else f"read as {found.kind}"
-    )
+    say(f"read as {found.kind}; {done} to {memory}" if found.threads else f"read as {found.kind}")
     say_problems(found.problems, str(source))
