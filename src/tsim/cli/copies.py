@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tsim import transfer
+from tsim.cli.logfile import counted
 from tsim.cli.options import ReadOnly
 from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.store import shown
@@ -35,7 +36,6 @@ def copy(
     if as_json:
         print_json({"from": shown(source), "to": shown(target), **asdict(done)})
     else:
-        say(
-            f"copied {done.turns} turns in {done.threads} threads from {shown(source)} to "
-            f"{shown(target)}; both export the same bytes"
-        )
+        what = f"{counted('turn', done.turns)} in {counted('thread', done.threads)}"
+        places = f"from {shown(source)} to {shown(target)}"
+        say(f"copied {what} {places}; both export the same bytes")
