@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tsim.types import Episode, Hit, Turn
+from tsim.types import Episode, Hit, NearTurn, Turn
 
 T = TypeVar("T")
 
@@ -68,6 +68,13 @@ class Hits:
     """What was found, best first."""
 
     hits: list[Hit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """The nearest turns, best first."""
+
+    turns: list[NearTurn]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,7 +102,7 @@ def test_nothing_is_overwritten_unless_told(memory, tmp_path, tiny_embedder, pre
 def test_a_store_that_is_no_file_says_what_to_do_instead(tmp_path, tiny_embedder):
     with (
         Memory.open(store=DictStore(tmp_path / "here"), model=tiny_embedder) as memory,
-        pytest.raises(StoreError, match=r"is not a file.* export"),
+        pytest.raises(StoreError, match=r"is not a file.*; use the backups .* copy the memory"),
     ):
         memory.backup(tmp_path / "copy.db")
     assert list(tmp_path.iterdir()) == []

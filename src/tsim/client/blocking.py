@@ -27,6 +27,7 @@ from tsim.types import (
     Hit,
     Hits,
     Meta,
+    NearTurn,
     NewTurn,
     Receipt,
     Receipts,
@@ -251,6 +252,10 @@ class RemoteThread(NamedThread):
     def recent(self, limit: int = 20) -> list[Turn]:
         """Returns the last turns in order."""
         return self._connection.do(calls.recent(self.name, limit))
+
+    def nearest(self, query: str, *, k: int = 20) -> list[NearTurn]:
+        """Returns the turns nearest to a query by cosine alone, as `Thread.nearest` does."""
+        return self._connection.do(calls.nearest(self.name, query, k))
 
     def called(self, id: str) -> Turn | None:
         """Returns the turn with an external id; None if there is none."""

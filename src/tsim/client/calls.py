@@ -26,6 +26,7 @@ from tsim.types import (
     Forgotten,
     Hits,
     Meta,
+    NearTurn,
     NewTurn,
     Receipt,
     Receipts,
@@ -104,6 +105,20 @@ def context(
     """Searches in a thread, for a text."""
     body = _asked(query, None, budget, min_relevance, only)
     return _post(f"{path_of(thread)}/context", body, _text)
+
+
+def nearest(thread: str, query: str, k: int) -> Call[list[NearTurn]]:
+    """Returns the turns of a thread nearest to a query."""
+    if not require_text(query).strip():
+        raise InputError("the query is empty")
+    positive(k=k)
+    if k > PAGE:
+        raise InputError(f"k={k} is more than {PAGE}, of which a server returns no more")
+    return _post(
+        f"{path_of(thread)}/nearest",
+        {"query": query, "k": k},
+        lambda data: list(wire.load(answers.Near, data).turns),
+    )
 
 
 def search_across(

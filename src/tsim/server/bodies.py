@@ -104,6 +104,15 @@ class SearchBody(ContextBody):
     k: Annotated[int | None, Field(gt=0, description="Most spans.")] = None
 
 
+class NearestBody(Body):
+    """A question, and how many turns may be returned."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "Which GPU?", "k": 10}]})
+
+    query: Asked
+    k: Annotated[int, Field(gt=0, description="Most turns.")] = 20
+
+
 class SearchAcrossBody(SearchBody):
     """A question to several threads."""
 

@@ -139,6 +139,12 @@ steps = st.one_of(
         ),
     ),
     call("recent", st.fixed_dictionaries({"limit": st.integers(1, 5)})),
+    call(
+        "nearest",
+        st.fixed_dictionaries(
+            {"query": st.sampled_from(["gpu rule", " "]), "k": st.integers(0, 4)}
+        ),
+    ),
     call("called", st.fixed_dictionaries({"id": st.sampled_from(["m1", "a", "", "x" * 300])})),
     call("episodes", st.fixed_dictionaries({"threshold": st.sampled_from([None, 0, 0.3, 2])})),
     call("forget", forgetting),

@@ -23,6 +23,16 @@ async def search(call: Call, name: Name, body: bodies.SearchBody) -> Response:
     )
 
 
+@routes.post("/threads/{thread}/nearest", response_model=answers.Near)
+async def nearest(call: Call, name: Name, body: bodies.NearestBody) -> Response:
+    """Finds the nearest turns of a thread that is too long to be loaded, by cosine alone."""
+    most = call.page(body.k)
+    return await call(
+        answers.Near,
+        lambda memory: answers.Near(turns=memory.thread(name).nearest(body.query, k=most)),
+    )
+
+
 @routes.post("/threads/{thread}/context", response_model=bodies.Context)
 async def context(call: Call, name: Name, body: bodies.ContextBody) -> Response:
     """Returns what is relevant to a question as text for a prompt, within the budget."""
