@@ -161,7 +161,7 @@ def _at_once(
     found: dict[str, list[Row]] = {}
     failed: list[BaseException] = []
 
-    def work() -> None:
+    def work(ended: threading.Event) -> None:
         try:
             while True:
                 with taking:
@@ -172,16 +172,18 @@ def _at_once(
         except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
             failed.append(error)
             stop.set()
+        finally:
+            ended.set()
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
-    for thread in threads:
-        thread.start()
+    all_ended = [threading.Event() for _ in range(workers)]
+    for ended in all_ended:
+        threading.Thread(target=work, args=(ended,), daemon=True).start()
     try:
-        _join(threads)
+        _wait_for(all_ended)
     except KeyboardInterrupt:
         stop.set()
         stop.tell("interrupted; waiting for the calls in flight (Ctrl-C again: do not wait)")
-        _join(threads)
+        _wait_for(all_ended)
         raise
     stop.clear()
     for error in sorted(failed, key=lambda one: isinstance(one, StoppedError)):
@@ -189,6 +191,7 @@ def _at_once(
     return found
 
 
-def _join(threads: Sequence[threading.Thread]) -> None:
-    for thread in threads:
-        thread.join()
+def _wait_for(all_ended: Sequence[threading.Event]) -> None:
+    """Waits for threads. One whose `join` is interrupted would count as ended from then on."""
+    for ended in all_ended:
+        ended.wait()
