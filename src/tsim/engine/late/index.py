@@ -203,13 +203,11 @@ class ThreadIndex:
         out.dated = bool(np.isfinite(out.attributes.times).any())
         out._cues = taken(self._cues, places)
         seen = {place: cues(turn.role, turn.text) for place, turn in turns.items()}
+        now = np.flatnonzero(begins).tolist()  # where the turns that are left begin
         for joint in joints.tolist():
             before = seen[left[joint - 1]] if joint else None
-            out._cues[np.flatnonzero(begins)[joint]] = cue_odds(
-                self._boundary, seen[left[joint]], before
-            )
-        for place in left[-RECENT:].tolist():
-            number = int(np.searchsorted(places, place))
+            out._cues[now[joint]] = cue_odds(self._boundary, seen[left[joint]], before)
+        for place, number in zip(left[-RECENT:].tolist(), now[-RECENT:], strict=True):
             out._keep_recent(number, turns[place].text, seen[place])
             out._last = seen[place]
         return out
