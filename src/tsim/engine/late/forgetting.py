@@ -47,22 +47,10 @@ def rerun(
         turns: Returns the stored ones of some turns.
     """
     first, last = bisect_left(ids, min(gone)), bisect_right(ids, max(gone))
-    around = AROUND
-    while True:
-        low, high = _beginning(index, first - around), _beginning(index, last + around)
-        places = range(low, high)
-        read = texts([*dict.fromkeys(ids[low:high])], turns)
-        part = _read(index, ids, places, read)
-        ends = part.cuts(0, len(part)) >= max(index.run_settings.thresholds)
-        # Gaps that depend neither on what is forgotten nor on what was not read.
-        before = range(low + BEFORE, first - AFTER + 1)
-        after = range(last + BEFORE, high - AFTER + 1)
-        begin = next((place for place in reversed(before) if ends[place - low]), None)
-        end = next((place for place in after if ends[place - low]), None)
-        if (begin is not None or low == 0) and (end is not None or high == len(index)):
-            break
-        around *= 2
-    begin, end = begin or 0, len(index) if end is None else end
+    low, begin = _end_before(index, ids, first, turns)
+    high, end = _end_after(index, ids, last, turns)
+    places = range(low, high)
+    read = texts([*dict.fromkeys(ids[low:high])], turns)
     kept = [place for place in places if ids[place] not in gone]
     added = _runs(index, ids, kept, read, begin, end)
     stored = {key(run, ids) for run in index.runs if begin <= run[0] and run[1] <= end}
@@ -72,6 +60,60 @@ def rerun(
         removed=sorted(stored - (intact & added.keys())),
         added={one: added[one] for one in sorted(added.keys() - intact)},
     )
+
+
+def _end_before(
+    index: ThreadIndex,
+    ids: Sequence[int],
+    first: int,
+    turns: Callable[[Sequence[int]], Iterable[Turn]],
+) -> tuple[int, int]:
+    """Returns the last place before forgotten turns at which all runs end.
+
+    Returns:
+        A place so far before it that the gaps from it on are known, and the place.
+    """
+    around = AROUND
+    while True:
+        low = _beginning(index, first - around)
+        ends = _ending(index, ids, range(low, first), turns)
+        # Gaps that depend neither on what is forgotten nor on what was not read.
+        known = range(low + BEFORE, first - AFTER + 1)
+        begin = next((place for place in reversed(known) if ends[place - low]), None)
+        if begin is not None or low == 0:
+            return low, begin or 0
+        around *= 2
+
+
+def _end_after(
+    index: ThreadIndex,
+    ids: Sequence[int],
+    last: int,
+    turns: Callable[[Sequence[int]], Iterable[Turn]],
+) -> tuple[int, int]:
+    """Returns the same for the first place after forgotten turns, or the end of the thread."""
+    around = AROUND
+    while True:
+        high = _beginning(index, last + around)
+        ends = _ending(index, ids, range(last, high), turns)
+        known = range(last + BEFORE, high - AFTER + 1)
+        end = next((place for place in known if ends[place - last]), None)
+        if end is not None or high == len(index):
+            return high, len(index) if end is None else end
+        around *= 2
+
+
+def _ending(
+    index: ThreadIndex,
+    ids: Sequence[int],
+    places: range,
+    turns: Callable[[Sequence[int]], Iterable[Turn]],
+) -> list[bool]:
+    """Returns for some places, read alone, whether all runs end there."""
+    found = texts([*dict.fromkeys(ids[places.start : places.stop])], turns)
+    part = _read(index, ids, places, found)
+    ends: list[bool] = (part.cuts(0, len(part)) >= max(index.run_settings.thresholds)).tolist()
+    return ends
 
 
 def key(run: Run, ids: Sequence[int]) -> Key:
