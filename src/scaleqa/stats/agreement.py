@@ -135,9 +135,9 @@ def alpha(codes: Codes, categories: int, level: Level) -> Measure:
 def mean(values: Array) -> Measure:
     """The mean of a value of each item; NaN where an item has none."""
     known = ~np.isnan(values)
-    return np.column_stack([np.where(known, values, 0.0), known.astype(float)]), lambda sums: (
-        _ratio(sums[:, 0], sums[:, 1])
-    )
+    return np.column_stack(
+        [np.where(known, values, 0.0), known.astype(float)]
+    ), lambda sums: _ratio(sums[:, 0], sums[:, 1])
 
 
 def estimate(measure: Measure, *, seed: int, samples: int = SAMPLES) -> Estimate:
