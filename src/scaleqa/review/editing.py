@@ -15,6 +15,8 @@ WORD = re.compile(r"\s+|\w+|[^\w\s]")
 # Fields that are one text each.
 TEXTS = ("question", "reasoning", *(f"options.{letter}" for letter in LETTERS))
 ROLES = ("user", "model")
+# Texts that are less alike are shown one after the other, not woven into each other.
+ALIKE = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ def check(draft: Draft, before: Record) -> Checked:
         "answer": draft.answer,
         "evidence": sorted({int(one) for one in draft.evidence if one.isdecimal()}),
         "reasoning": kept("reasoning", draft.texts["reasoning"]),
-        "stress": {"labels": list(draft.labels), "primary": draft.primary},
+        "stress": {"labels": _ordered(draft.labels, before), "primary": draft.primary},
     }
     try:
         record = Record.model_validate(value)
@@ -167,6 +169,9 @@ def pieces(change: Change) -> list[tuple[str, str]]:
     old, new = WORD.findall(change.before), WORD.findall(change.after)
     found: list[tuple[str, str]] = []
     matcher = SequenceMatcher(a=old, b=new, autojunk=False)
+    if matcher.ratio() < ALIKE:
+        parts = (("gone", change.before), ("new", change.after))
+        return [(what, text) for what, text in parts if text]
     for kind, first, last, start, end in matcher.get_opcodes():
         if kind == "equal":
             found.append(("same", "".join(old[first:last])))
@@ -177,6 +182,12 @@ def pieces(change: Change) -> list[tuple[str, str]]:
             if words
         ]
     return found
+
+
+def _ordered(labels: Sequence[str], before: Record) -> list[str]:
+    """Returns labels in the order that they had, which a form does not know."""
+    had: list[str] = [*before.stress.labels]
+    return sorted(labels, key=lambda label: had.index(label) if label in had else len(had))
 
 
 def _problem(error: object) -> str:

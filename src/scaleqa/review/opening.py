@@ -10,6 +10,7 @@ from scaleqa.errors import DataError
 from scaleqa.records.schema import Record
 from scaleqa.review.beside import Shelf
 from scaleqa.review.decisions import FILE, Decision
+from scaleqa.review.ledger import Ledger
 from scaleqa.review.room import ADJUDICATOR, REVIEWER, Room
 from scaleqa.review.settings import MOST_REVIEWERS, Matter, Settings, begin, digest, require_usable
 
@@ -27,7 +28,7 @@ class Review:
         Raises:
             DataError: The journal is not one about its records.
         """
-        room = Room(self.matter, self.journal, shelf)
+        room = Room(self.matter, Ledger(self.matter, self.journal), shelf)
         return room.desk(People(secret_of(self.matter.directory), people))
 
 

@@ -32,6 +32,13 @@ class Sheet:
         return self.made[-1] if self.made else None
 
     @property
+    def state(self) -> str:
+        """Whether the record is `open`, `put off` or `done` for the person."""
+        if self.current is None:
+            return "open"
+        return "done" if self.final else "put off"
+
+    @property
     def final(self) -> Decision | None:
         """The decision that counts, unless it is to come back to the record later."""
         return self.current if self.current and self.current.action in FINAL else None
