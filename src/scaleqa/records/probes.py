@@ -4,8 +4,9 @@ Each probe picks an option by one surface cue. If several options tie, the point
 them. Probes that do not see the dialogue must stay near chance.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -116,3 +117,15 @@ def _probe(cue: Cue, records: Sequence[Record]) -> Probe:
     accuracy = points / len(records) if records else 0.0
     interval = wilson(points, len(records))
     return Probe(name=cue.name, accuracy=accuracy, interval=interval, limit=cue.limit)
+
+
+def probe_lines(probes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Writes the probes of a validation report as a table in Markdown."""
+    lines = ["| shortcut probe | accuracy | 95 % interval | limit |", "|---|---|---|---|"]
+    for probe in probes:
+        low, high = probe["interval"]
+        lines.append(
+            f"| {probe['name']} | {probe['accuracy']:.3f} | {low:.3f}–{high:.3f} | "
+            f"≤ {probe['limit']} |"
+        )
+    return lines
