@@ -11,6 +11,7 @@ from scaleqa.records.schema import LETTERS, Record
 from scaleqa.records.validate import Finding, validate
 from scaleqa.review.decisions import Change
 
+PLACE = re.compile(r"[0-9]{1,6}")
 WORD = re.compile(r"\s+|\w+|[^\w\s]")
 # Fields that are one text each.
 TEXTS = ("question", "reasoning", *(f"options.{letter}" for letter in LETTERS))
@@ -118,7 +119,7 @@ def check(draft: Draft, before: Record) -> Checked:
             for name in [f"options.{letter}"]
         },
         "answer": draft.answer,
-        "evidence": sorted({int(one) for one in draft.evidence if one.isdecimal()}),
+        "evidence": sorted({int(one) for one in draft.evidence if PLACE.fullmatch(one)}),
         "reasoning": kept("reasoning", draft.texts["reasoning"]),
         "stress": {"labels": _ordered(draft.labels, before), "primary": draft.primary},
     }
