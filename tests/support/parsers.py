@@ -36,7 +36,7 @@ from scaleqa.records import load_records
 from scaleqa.records.draw import read_ledger
 from scaleqa.review.decisions import Decision
 from scaleqa.review.forms import read_decision
-from scaleqa.review.settings import Settings
+from scaleqa.review.settings import Settings, content_of, digest
 from scaleqa.review.settings import load as load_review
 from scaleqa.shards.board import Board
 from scaleqa.shards.plan import Part, Plan, Shard, cut
@@ -432,7 +432,7 @@ def _review(directory: Path) -> Iterator[Target]:
     changed = form | {"question": "Which one?"}
     sent = [urlencode(changed, doseq=True), urlencode(form | {"verdict": "reject:duplicate"})]
     yield Target(name="review: forms", seeds=sent, read=read)
-    at = {"id": "0" * 32, "at": "", "person": "ana", "record": record.id}
+    at: dict[str, Any] = {"id": "0" * 32, "at": "", "person": "ana", "record": record.id}
     made = [
         Decision(**at, action="reject", reason="other"),
         Decision(**at, action="edit", edited=record, changes=()),
@@ -442,10 +442,11 @@ def _review(directory: Path) -> Iterator[Target]:
         seeds=[one.model_dump_json() + "\n" for one in made],
         read=_from_file(directory / "decisions.jsonl", lambda path: read_entries(path, Decision)),
     )
-    settings = Settings(records="", reviewers=("ana",), each=1).model_dump_json()
+    (directory / "records.jsonl").write_bytes(content_of(RECORDS[:2]))
+    wanted = Settings(records=digest(RECORDS[:2]), reviewers=("ana",), each=1)
     yield Target(
         name="review: settings",
-        seeds=[settings],
+        seeds=[wanted.model_dump_json()],
         read=_from_file(directory / "review.json", lambda path: load_review(path.parent)),
     )
 

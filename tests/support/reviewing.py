@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from httpx import Response
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -42,7 +41,7 @@ class Reader:
         )
         self.get("/", token=served.people.token(name))
 
-    def get(self, path: str, **query: str) -> Response:
+    def get(self, path: str, **query: str) -> Any:
         return self._client.get(f"/{self.name}{path}", params=query)
 
     def form(self, number: int, *, choosing: bool = False, edit: bool = False) -> dict[str, str]:
@@ -51,10 +50,10 @@ class Reader:
         forms = re.findall(r"<form.*?</form>", page.partition("<h1>")[2], re.S)
         return dict(HIDDEN.findall(forms[0 if choosing or len(forms) == 1 else -1]))
 
-    def send(self, number: int, form: dict[str, Any], **fields: Any) -> Response:
+    def send(self, number: int, form: dict[str, Any], **fields: Any) -> Any:
         return self._client.post(f"/{self.name}/records/{number}", data={**form, **fields})
 
-    def decide(self, number: int, verdict: str, **fields: Any) -> Response:
+    def decide(self, number: int, verdict: str, **fields: Any) -> Any:
         choosing = verdict.startswith("choose")
         return self.send(number, self.form(number, choosing=choosing), verdict=verdict, **fields)
 
@@ -91,5 +90,5 @@ def reviewing(
     heard = told if told is not None else []
     with opening.opened(directory, records, wanted, told=heard.append) as review:
         shelf = Shelf(records, embedder=WordEmbedder(), readings=readings)
-        desk = review.desk(people, shelf)
-        yield Served(create_app(desk), desk.people)
+        admitted = review.admitted(people)
+        yield Served(create_app(review.desk(admitted, shelf)), admitted)

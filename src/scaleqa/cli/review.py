@@ -79,11 +79,12 @@ def serve(
             with progress_bar("embedding records") as report:
                 embed_all(found, embedder, report)
         shelf = Shelf(found, embedder=embedder, readings=answers)
-        desk = review.desk(people, shelf)
+        admitted = review.admitted(people)
+        desk = review.desk(admitted, shelf)
 
         def started(url: str) -> None:
             roles = {person.name: person.role for person in people}
-            announce(desk.people.links(url), roles, as_json=as_json)
+            announce(admitted.links(url), roles, as_json=as_json)
 
         serve_desk(create_app(desk), port=port, started=started)
 

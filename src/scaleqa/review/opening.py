@@ -22,14 +22,17 @@ class Review:
     matter: Matter
     journal: Journal[Decision]
 
-    def desk(self, people: Sequence[Person], shelf: Shelf) -> Desk:
+    def admitted(self, people: Sequence[Person]) -> People:
+        """Returns its people with their tokens."""
+        return People(secret_of(self.matter.directory), people)
+
+    def desk(self, people: People, shelf: Shelf) -> Desk:
         """Returns its desk.
 
         Raises:
             DataError: The journal is not one about its records.
         """
-        room = Room(self.matter, Ledger(self.matter, self.journal), shelf)
-        return room.desk(People(secret_of(self.matter.directory), people))
+        return Room(self.matter, Ledger(self.matter, self.journal), shelf).desk(people)
 
 
 def people_of(reviewers: Sequence[str], adjudicator: str | None) -> list[Person]:

@@ -173,7 +173,8 @@ def _counts(codes: Codes, categories: int) -> Array:
 def _ratio(above: Array, below: Array) -> Array:
     out = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
     # Chance agreement that is complete but for rounding is complete.
-    return np.divide(above, below, out=out, where=np.abs(below) > 1e-12)
+    np.divide(above, below, out=out, where=np.abs(below) > 1e-12)
+    return out
 
 
 def _distances(margins: Array, level: Level) -> Array:
