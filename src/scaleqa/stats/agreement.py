@@ -135,9 +135,9 @@ def alpha(codes: Codes, categories: int, level: Level) -> Measure:
 def mean(values: Array) -> Measure:
     """The mean of a value of each item; NaN where an item has none."""
     known = ~np.isnan(values)
-    return np.column_stack([np.where(known, values, 0.0), known.astype(float)]), lambda sums: (
-        _ratio(sums[:, 0], sums[:, 1])
-    )
+    return np.column_stack(
+        [np.where(known, values, 0.0), known.astype(float)]
+    ), lambda sums: _ratio(sums[:, 0], sums[:, 1])
 
 
 def estimate(measure: Measure, *, seed: int, samples: int = SAMPLES) -> Estimate:
@@ -173,7 +173,8 @@ def _counts(codes: Codes, categories: int) -> Array:
 def _ratio(above: Array, below: Array) -> Array:
     out = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
     # Chance agreement that is complete but for rounding is complete.
-    return np.divide(above, below, out=out, where=np.abs(below) > 1e-12)
+    np.divide(above, below, out=out, where=np.abs(below) > 1e-12)
+    return out
 
 
 def _distances(margins: Array, level: Level) -> Array:
