@@ -47,9 +47,7 @@ def audit_page(found: Findings, *, items: bool = False) -> Page:
 
 def _introduction(found: Findings) -> tuple[Block, ...]:
     plan, sheet = found.plan, found.sheet
-    assigned = sum(
-        plan.by_id[name].purpose == "audit" for order in plan.orders for name in order
-    )
+    assigned = sum(plan.by_id[name].purpose == "audit" for order in plan.orders for name in order)
     facts = [
         ("Raters", f"{len(sheet.raters)} of {len(plan.orders)}"),
         ("Audited items rated", f"{len(sheet.items)}"),
@@ -61,7 +59,9 @@ def _introduction(found: Findings) -> tuple[Block, ...]:
         facts.append(("Left out on request", ", ".join(f"rater {n}" for n in found.left_out)))
     blocks: list[Block] = [Facts(items=tuple(facts))]
     if len(sheet.cells) < assigned and not found.left_out:
-        blocks.append(Paragraph(text="**The audit is not finished:** some items are not rated yet."))
+        blocks.append(
+            Paragraph(text="**The audit is not finished:** some items are not rated yet.")
+        )
     blocks.append(
         Notes(
             items=(
@@ -421,7 +421,9 @@ def _quality(found: Findings) -> tuple[Block, ...]:
         Column(key="same", head="same points", form=percent),
         Column(key="run", head="in a row", form=count),
     )
-    remarks = [f"Rater {one.rater}: {'; '.join(one.remarks)}." for one in found.quality if one.remarks]
+    remarks = [
+        f"Rater {one.rater}: {'; '.join(one.remarks)}." for one in found.quality if one.remarks
+    ]
     blocks: list[Block] = [
         Table(title="Gold items, attention, time, patterns", columns=columns, rows=tuple(rows))
     ]
@@ -459,5 +461,3 @@ def _items(found: Findings) -> Table:
         Column(key="chosen", head="chosen", form=text),
     )
     return Table(title="Every item", columns=columns, rows=tuple(rows))
-
-
