@@ -12,9 +12,7 @@ from tsim.ports import address, listen
 HOST = "127.0.0.1"
 
 
-def serve(
-    app: ASGIApp, *, port: int, started: Callable[[str], None], host: str = HOST
-) -> None:
+def serve(app: ASGIApp, *, port: int, started: Callable[[str], None], host: str = HOST) -> None:
     """Answers requests until SIGINT or SIGTERM; those begun are finished.
 
     Args:
