@@ -162,7 +162,7 @@ class Views:
             letters=LETTERS,
             points=POINTS,
             cues=CUES,
-            none=NONE,
+            no_cue=NONE,
         )
 
     def _page(

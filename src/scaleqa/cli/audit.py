@@ -10,6 +10,7 @@ from scaleqa.audit.analysis.page import audit_page
 from scaleqa.audit.export import exported, write_export
 from scaleqa.audit.files import read_plan, write_plan
 from scaleqa.audit.items import Plan
+from scaleqa.audit.judgements import Judgement
 from scaleqa.audit.planning import Sampling, certain_ids, make_plan
 from scaleqa.audit.sources import Lengths, from_corpus, from_dataset, from_records
 from scaleqa.cli.arguments import require_writable
@@ -265,11 +266,11 @@ def export_command(
         say(f"wrote {len(lines)} ratings to {out}")
 
 
-def _judgements(directory: Path, plan: Plan) -> list[Any]:
+def _judgements(directory: Path, plan: Plan) -> list[Judgement]:
     require_desk()
     from scaleqa.audit.book import read_judgements
 
-    return [*read_judgements(directory, plan)]
+    return read_judgements(directory, plan)
 
 
 def _facts(plan: Plan) -> dict[str, Any]:
