@@ -1,6 +1,7 @@
 """Small audits, and raters who are simulated: for tests alone, never for figures."""
 
 import random
+from functools import cache
 from pathlib import Path
 
 from scaleqa.audit.files import write_plan
@@ -45,6 +46,7 @@ def benchmark(name: str = "others", count: int = 8) -> Source:
     )
 
 
+@cache
 def small_plan(sampling: Sampling = SMALL) -> Plan:
     records = shipped()
     certain = certain_ids(records, read_answers(data_dir() / "calibration.jsonl"))
