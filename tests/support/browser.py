@@ -21,6 +21,8 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 # The lowest contrast of text with what is behind it, over all elements that have text.
 CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
+# What a browser notes of an answer that a test asks for: a page that says what is wrong.
+REFUSED = "Failed to load resource: the server responded with a status of 4"
 # Elements to act with that have no name.
 UNNAMED = """() => [
     ...document.querySelectorAll("svg, input:not([type=hidden]), textarea, select, button, a")]
@@ -52,6 +54,10 @@ def watched(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
         if urlsplit(url).netloc != urlsplit(address).netloc:
             wrong.append(url)
 
+    def note(text: str) -> None:
+        if not text.startswith(REFUSED):
+            wrong.append(text)
+
     def opened(**options: Any) -> Any:
         context = browser.new_context(base_url=address, **options)
         contexts.append(context)
@@ -60,7 +66,7 @@ def watched(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
 
     def listen(page: Any) -> None:
         page.set_default_timeout(15_000)
-        page.on("console", lambda message: wrong.append(message.text))
+        page.on("console", lambda message: note(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: wrong.append(dialog.message))
         page.on("request", lambda request: check(request.url))

@@ -21,9 +21,9 @@ document.addEventListener("keydown", (event) => {
     at.blur();
     return;
   }
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && at?.form) {
+  const button = at?.form?.querySelector("[data-submits]");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && button) {
     event.preventDefault();
-    const button = at.form.querySelector("[data-submits]") ?? undefined;
     at.form.requestSubmit(button);
     return;
   }
