@@ -12,6 +12,7 @@ from scaleqa.audit.sources import Candidate, Source, from_records
 from scaleqa.records import LETTERS, shipped
 from scaleqa.records.calibration import read_answers
 from scaleqa.records.load import data_dir
+from tests.support.records import RECORDS
 
 SMALL = Sampling(items=12, each=4, gold=2, attention=2, raters=3, per_item=3, seed=5)
 
@@ -51,6 +52,12 @@ def small_plan(sampling: Sampling = SMALL) -> Plan:
     records = shipped()
     certain = certain_ids(records, read_answers(data_dir() / "calibration.jsonl"))
     return make_plan(from_records(records), [chats(), benchmark()], certain, sampling)
+
+
+def tiny_plan() -> Plan:
+    """One item for one rater."""
+    ours = from_records(RECORDS[:1])
+    return make_plan(ours, [], [], Sampling(items=1, gold=0, attention=0, raters=1, per_item=1))
 
 
 def small_audit(directory: Path, sampling: Sampling = SMALL) -> Plan:

@@ -8,16 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from pydantic import ValidationError
-from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from scaleqa.audit.book import Book, Line, StaleError, rating
+from scaleqa.audit.forms import read_form
 from scaleqa.audit.invitations import number
-from scaleqa.audit.items import CUES, POINTS, SCALES, Plan, Shown
+from scaleqa.audit.items import CUES, POINTS, Plan, Shown
 from scaleqa.audit.judgements import NONE, Values
 from scaleqa.audit.wording import DEFAULT, languages
-from scaleqa.desk import ID, Page, Visit, new_id
+from scaleqa.desk import Page, Visit, new_id
 from scaleqa.desk.journal import now
 from scaleqa.errors import DataError
 from scaleqa.records.schema import LETTERS
@@ -29,16 +28,6 @@ class Place:
 
     number: int
     state: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """A form as it was sent."""
-
-    id: str
-    base: str
-    values: Values
-    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +94,7 @@ class Views:
         """Keeps a rating if it is complete, and leads to the next item."""
         rater, place = _rater(visit), self._place(visit)
         item = self.plan.item(rater, place)
-        sent = _sent(visit.form)
+        sent = read_form(visit.form)
         missing = sent.values.only(item.shown).missing(item.shown)
         if missing:
             filled = Filled(values=sent.values, base=sent.base, missing=missing)
@@ -137,7 +126,7 @@ class Views:
         """Keeps what is filled in so far; tells a script whether it did."""
         rater, place = _rater(visit), self._place(visit)
         item = self.plan.item(rater, place)
-        sent = _sent(visit.form)
+        sent = read_form(visit.form)
         line = Line(
             id=new_id(),
             at=now(),
@@ -214,33 +203,3 @@ def _next(left: Sequence[Place], *, after: int) -> int | None:
     """The next place that is not rated, from here on and then from the start."""
     numbers = [one.number for one in left]
     return next((place for place in numbers if place > after), min(numbers, default=None))
-
-
-def _sent(form: QueryParams) -> Sent:
-    """Reads a form.
-
-    Raises:
-        DataError: It holds what a page of ours does not send.
-    """
-    given = {
-        "scales": {scale: int(form[scale]) for scale in SCALES if form.get(scale, "").isdecimal()},
-        "answer": form.get("answer") or None,
-        "cues": tuple(cue for cue in CUES if cue in form.getlist("cues")),
-        "primary": form.get("primary") or None,
-        "comment": form.get("comment", "").replace("\r\n", "\n"),
-    }
-    name, base = form.get("form", ""), form.get("base", "")
-    try:
-        if not ID.fullmatch(name) or not (base == "" or ID.fullmatch(base)):
-            raise ValueError("the form has no id")
-        values = Values.model_validate(given)
-    except ValueError as error:
-        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise DataError(
-            f"this form cannot be read ({problem}); load the page again, and send it from there"
-        ) from None
-    return Sent(id=name, base=base, values=values, seconds=_seconds(form.get("seconds", "")))
-
-
-def _seconds(text: str) -> float | None:
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else None

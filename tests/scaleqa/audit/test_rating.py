@@ -258,7 +258,7 @@ def test_what_is_filled_in_is_there_on_another_device(audit, rater):
 
 
 def test_everything_is_there_after_a_restart(audit, tmp_path):
-    directory, plan, tokens, _ = audit
+    directory, plan, _, _ = audit
     book = Book(directory, plan)
     item = plan.item(2, 1)
     line = rating(
@@ -416,8 +416,10 @@ def test_a_rater_has_one_name(name, expected):
         {"primary": "luck"},
         {"comment": "x" * 2001},
         {"naturalness": "٣٣"},
+        {"naturalness": "x"},
+        {"naturalness": "9" * 5000},
     ],
-    ids=["form", "base", "scale", "answer", "primary", "comment", "digits"],
+    ids=["form", "base", "scale", "answer", "primary", "comment", "digits", "word", "long"],
 )
 def test_what_no_page_sends_is_refused(audit, rater, sent):
     directory, plan, _, _ = audit
@@ -481,9 +483,7 @@ def test_texts_of_others_are_harmless(tmp_path):
     nasty = "<script>alert(1)</script>\x1b[2J{{ 7 * 7 }}"
     plan = small_audit(tmp_path)
     items = tuple(
-        item.model_copy(
-            update={"dialogue": (item.dialogue[0].model_copy(update={"text": nasty}),)}
-        )
+        item.model_copy(update={"dialogue": (item.dialogue[0].model_copy(update={"text": nasty}),)})
         for item in plan.items
     )
     (tmp_path / "plan.json").write_text(plan.model_copy(update={"items": items}).model_dump_json())
