@@ -74,7 +74,8 @@ def careful(item: Item) -> Values:
         points["naturalness"] = item.known.naturalness
     cues = tuple(cue for cue in CUES if cue in item.origin.stress)
     primary = item.origin.stress[0] if item.origin.stress else "none"
-    return Values(scales=points, answer=letter, cues=cues, primary=primary).only(item.shown)
+    said = {"scales": points, "answer": letter, "cues": cues, "primary": primary}
+    return Values.model_validate(said).only(item.shown)
 
 
 def simulated(plan: Plan, *, seed: int = 1, wrong: float = 0.1) -> list[Judgement]:
@@ -90,7 +91,7 @@ def simulated(plan: Plan, *, seed: int = 1, wrong: float = 0.1) -> list[Judgemen
                 for scale in SCALES
                 if scale in said.scales
             }
-            answer = said.answer
+            answer: str | None = said.answer
             if answer and not item.known and rng.random() < wrong:
                 answer = rng.choice(LETTERS)
             if item.purpose == "attention":
