@@ -29,7 +29,10 @@ function prepareRating(form) {
   };
   const later = () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => { sending = sending.then(keep); }, 300);
+    waiting = setTimeout(() => {
+      waiting = undefined;
+      sending = sending.then(keep);
+    }, 300);
   };
   form.addEventListener("input", (event) => {
     const { name, value } = event.target;
