@@ -74,10 +74,13 @@ def serve(
     people = opening.people_of(reviewer, adjudicator)
     wanted = opening.settings_of(found, people, each=each, blind=blind)
     embedder = open_embedder(cached=True) if embeddings else None
+    if embedder is not None:
+        embedder.embed_query("ready")  # a missing model is said before anything is written
     with opening.opened(out, found, wanted, told=lambda text: tell(text, "yellow")) as review:
         if embedder is not None:
             with progress_bar("embedding records") as report:
                 embed_all(found, embedder, report)
+        tell("comparing records")
         shelf = Shelf(found, embedder=embedder, readings=answers)
         admitted = review.admitted(people)
         desk = review.desk(admitted, shelf)

@@ -32,7 +32,8 @@ def release_third_command(
     found = read_third(authored)
     released = release_third(found.records, found.receipts, found.readings)
     ledger = out / DRAWS
-    others = [r for r in read_ledger(ledger) if not r.id.startswith(f"{THIRD}:")]
+    known = read_ledger(ledger) if ledger.is_file() else []
+    others = [receipt for receipt in known if not receipt.id.startswith(f"{THIRD}:")]
     place = out / THIRD
     place.mkdir(parents=True, exist_ok=True)
     for file in place.glob("*.jsonl"):

@@ -216,7 +216,7 @@ LIMITS = """## Limits
 - The dialogues are authored, not logged. They are shorter and tidier than real ones.
 - Authors and readers are language models of one family. What they find natural may not be natural to everyone.
 - Each sequel has been read by one reader, of the same family of models that wrote it. Sequels are short and clean; people return to a topic in more words, and less clearly.
-- Records of the third split have been read by one reader among dialogues of their domain and one without any, of the same family of models that wrote them.
+- Records of the third split have been read by one reader among dialogues of their domain and one without any, of the same family of models that wrote them. Their authors say that many users share a mildly comic British tone in spite of their registers, that dialogues often end with a small extra job done, and that in some the right option is mostly what is left.
 - Lives were written to be asked about: each has many small facts, told once and clearly. People tell less, and repeat more. Each question has been read by one reader, who saw the whole life; that readers agree with the key shows that questions are clear, not that evidence is hard or easy to find.
 - All records are in English. Names are invented or taken from public name lists; any resemblance is coincidental. Nothing here is medical, legal or financial advice."""
 

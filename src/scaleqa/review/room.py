@@ -142,7 +142,9 @@ class Room:
             kept = self._ledger.keep(sent.decision, sent.version)
         except ConflictError as error:
             return self._conflict(visit, number, sent.decision, str(error))
-        if kept.action in ("choose", "undo"):
+        if kept.action == "choose":
+            return visit.to(f"/records/{number}#question")  # where the key is shown now
+        if kept.action == "undo":
             return visit.to(f"/records/{number}")
         with self._ledger.standing() as standings:
             waiting = standings.waiting(visit.person.name, after=record.id)

@@ -103,7 +103,7 @@ def test_an_edit_is_checked_while_it_is_written(open_page, desk):
     page = open_page()
     choose(page, 11)
     page.keyboard.press("e")
-    page.wait_for_url("**/edit")
+    page.wait_for_url("**/edit?**")
     question = page.locator("[name=question]")
     question.fill("Do you remember the cable?")
     wait(page, lambda: "memory-probe" in page.locator("#checked").inner_text())
@@ -149,7 +149,9 @@ def test_two_tabs_do_not_overwrite_each_other(open_page, desk):
 def test_everything_works_without_script(open_page, desk):
     page = open_page(java_script_enabled=False)
     choose(page, 14)
-    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("Note").fill("said before")
+    page.get_by_role("button", name="Edit").click()
+    assert page.locator("[name=note]").input_value() == "said before"
     page.get_by_label("Option B").fill("another one")
     page.get_by_role("button", name="Keep the edit").click()
     page.wait_for_url("**done=*")
