@@ -17,6 +17,8 @@ from scaleqa.audit.sources import Candidate, Source, without_options, without_qu
 from scaleqa.errors import DataError
 from scaleqa.records import LETTERS, Record
 from scaleqa.records.calibration import Answer
+from scaleqa.records.draw import seal_of
+from scaleqa.records.readings import Reading
 
 ID = 12
 
@@ -99,12 +101,12 @@ def make_plan(
     )
 
 
-def certain_ids(records: Sequence[Record], answers: Iterable[Answer]) -> list[str]:
+def certain_ids(records: Sequence[Record], readings: Iterable[Answer | Reading]) -> list[str]:
     """Records that all blind readers of their dialogues answered correctly and did not flag."""
-    right = {record.id: record.answer for record in records}
-    readings = [one for one in answers if one.mode == "open" and one.id in right]
-    doubted = {one.id for one in readings if one.flags or one.answer != right[one.id]}
-    return sorted({one.id for one in readings} - doubted)
+    sealed = {seal_of(record): record for record in records}
+    read = [one for one in readings if one.mode != "closed" and one.seal in sealed]
+    doubted = {one.seal for one in read if one.flags or one.answer != sealed[one.seal].answer}
+    return sorted({sealed[one.seal].id for one in read if one.seal not in doubted})
 
 
 class _Draw:

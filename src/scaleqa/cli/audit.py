@@ -1,5 +1,6 @@
 """`scaleqa audit`: people rate items blindly, and what they say is analysed."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,9 +24,11 @@ from scaleqa.pages.markdown import write_markdown
 from scaleqa.pages.page import Notes, Page, Paragraph, flat
 from scaleqa.pages.table import listing
 from scaleqa.pages.terminal import print_tables
-from scaleqa.records import load_records, shipped
-from scaleqa.records.calibration import read_answers
+from scaleqa.records import SPLITS, Record, load_records, shipped
+from scaleqa.records.calibration import Answer, read_answers
 from scaleqa.records.load import data_dir
+from scaleqa.records.readings import Reading, shipped_third_readings
+from scaleqa.records.schema import THIRD
 from tsim.cli.shell import AsJson, print_json, say, tell
 from tsim.ports import is_loopback
 
@@ -74,6 +77,10 @@ def plan_command(
     records: Annotated[
         Path | None, typer.Option(help="A file or directory of records instead of ours.")
     ] = None,
+    split: Annotated[
+        list[str] | None,
+        typer.Option(help="A split of the records; by default s1 and s2. May be repeated."),
+    ] = None,
     known: Annotated[
         Path | None,
         typer.Option(help="Records whose answers are certain, among these, for gold items."),
@@ -86,13 +93,15 @@ def plan_command(
     Example: scaleqa audit plan --items 300 --chats oasst:file=trees.jsonl --out audits/first
     """
     lengths = Lengths(most_tokens=most_tokens)
-    own = load_records(records) if records else shipped()
+    own = _records(records, split or SPLITS)
     if known is not None:
         certain = [record.id for record in load_records(known)]
-    elif records is None:
-        certain = certain_ids(own, read_answers(data_dir() / "calibration.jsonl"))
     else:
-        certain = []
+        read: list[Answer | Reading] = [
+            *read_answers(data_dir() / "calibration.jsonl"),
+            *shipped_third_readings(),
+        ]
+        certain = certain_ids(own, read)
     others = [
         *(from_corpus(one, lengths) for one in chats or ()),
         *(from_dataset(one, lengths) for one in questions or ()),
@@ -264,6 +273,18 @@ def export_command(
         print_json({"path": str(out), "ratings": len(lines)})
     else:
         say(f"wrote {len(lines)} ratings to {out}")
+
+
+def _records(path: Path | None, splits: Sequence[str]) -> list[Record]:
+    if path is not None:
+        return load_records(path)
+    found = {name: shipped(name) for name in splits}
+    for name, records in found.items():
+        if not records:
+            raise DataError(
+                f"there is no split {name!r:.40}; there are {', '.join((*SPLITS, THIRD))}"
+            )
+    return [record for records in found.values() for record in records]
 
 
 def _judgements(directory: Path, plan: Plan) -> list[Judgement]:

@@ -64,6 +64,21 @@ def test_a_plan_is_the_same_bytes_every_time_and_says_what_it_holds(planned, tmp
         run("plan", "--out", tmp_path / "b", *SMALL, "--seed", "1")
 
 
+def test_the_third_split_is_audited_if_asked_for(tmp_path):
+    chosen = ["--split", "s3", "--split", "s1"]
+    said = json.loads(run("plan", "--out", tmp_path / "c", *SMALL, *chosen, "--json").stdout)
+    assert said["sources"][0]["candidates"] == 1500 + 531
+    plan = read_plan(tmp_path / "c")
+    assert {item.origin.split for item in plan.items} == {"s1", "s3"}
+    alone = json.loads(
+        run("plan", "--out", tmp_path / "d", *SMALL, "--split", "s3", "--json").stdout
+    )
+    assert {"purpose": "gold", "shown": "choice", "source": "scaleqa", "items": 2} in alone["items"]
+    with pytest.raises(DataError, match="no split 's9'; there are s1, s2, s3"):
+        run("plan", "--out", tmp_path / "e", *SMALL, "--split", "s9")
+    assert not (tmp_path / "e").exists()
+
+
 def test_links_are_printed_once(place):
     said = run("invite", place, "--raters", "2", "--url", "https://audit.example.org/").stdout
     found = re.findall(r"https://audit\.example\.org/rater-(\d)/\?token=[0-9a-f]{40}\n", said)
