@@ -17,6 +17,9 @@ import httpx
 from mcp.server.mcpserver.exceptions import ToolError
 from starlette.datastructures import QueryParams
 
+from scaleqa.audit.book import rating, read_judgements
+from scaleqa.audit.files import read_plan as read_audit
+from scaleqa.audit.forms import read_form
 from scaleqa.backends import read_price
 from scaleqa.backends.openai import Completion
 from scaleqa.datasets import open_threads
@@ -46,6 +49,7 @@ from scaleqa.systems.external.messages import Results
 from scaleqa.systems.external.messages import read as read_line
 from scaleqa.systems.hipporag.prompted import _object
 from scaleqa.testing import WordEmbedder
+from tests.support.audits import careful, tiny_plan
 from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.reviewing import fields_of
@@ -107,6 +111,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield _tools(directory / "tools")
     yield _fields()
     yield from _review(directory / "review")
+    yield from _audit(directory / "audit")
 
 
 def encoded(text: str) -> bytes:
@@ -448,6 +453,37 @@ def _review(directory: Path) -> Iterator[Target]:
         name="review: settings",
         seeds=[wanted.model_dump_json()],
         read=_from_file(directory / "review.json", lambda path: load_review(path.parent)),
+    )
+
+
+def _audit(directory: Path) -> Iterator[Target]:
+    """The plan of an audit, its ratings, and the forms that they come from."""
+    directory.mkdir(exist_ok=True)
+    plan = tiny_plan()
+    (item,) = plan.items
+    values = careful(item)
+    form = {"form": "0" * 32, "base": "", "seconds": "9", "answer": "B", "cues": [*values.cues]}
+    form |= {name: str(point) for name, point in values.scales.items()}
+
+    def read(text: str) -> None:
+        sent = read_form(QueryParams(encoded(text).decode("utf-8", "replace")))
+        asked = sent.values.only(item.shown)
+        assert asked.only(item.shown) == asked
+
+    yield Target(name="audit: forms", seeds=[urlencode(form, doseq=True)], read=read)
+    line = rating(form="0" * 32, rater=1, item=item, base="", values=values, seconds=4)
+    draft = line.model_copy(update={"id": "1" * 32, "kind": "draft"})
+    yield Target(
+        name="audit: ratings",
+        seeds=[one.model_dump_json() + "\n" for one in (line, draft)],
+        read=_from_file(
+            directory / "ratings.jsonl", lambda path: read_judgements(path.parent, plan)
+        ),
+    )
+    yield Target(
+        name="audit: plans",
+        seeds=[plan.model_dump_json()],
+        read=_from_file(directory / "plan.json", lambda path: read_audit(path.parent)),
     )
 
 

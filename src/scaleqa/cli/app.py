@@ -3,6 +3,7 @@
 import typer
 
 from scaleqa.cli import (
+    audit,
     batch,
     build,
     cuts,
@@ -41,6 +42,7 @@ app.command()(listings.backends)
 app.command()(listings.datasets)
 app.command()(cuts.cuts)
 app.command()(fit.fit)
+app.add_typer(audit.app, name="audit")
 app.add_typer(batch.app, name="batch")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
