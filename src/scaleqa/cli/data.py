@@ -26,7 +26,14 @@ from scaleqa.records.card import card as write_card
 from scaleqa.records.card import report_json, stats
 from scaleqa.records.draw import draw, read_ledger
 from scaleqa.records.export import export
-from scaleqa.records.load import FUNNELS, data_dir, read_records, read_supplements, record_files
+from scaleqa.records.load import (
+    CALIBRATION,
+    FUNNELS,
+    data_dir,
+    read_records,
+    read_supplements,
+    record_files,
+)
 from scaleqa.records.readings import (
     Judged,
     correct_letters,
@@ -56,6 +63,10 @@ PAIRS = (
     Column(key="two", head="record", form=text),
     Column(key="value", head="value"),
 )
+Declared = Annotated[
+    list[str],
+    typer.Option("--cell", help="A cell of your own, such as own:Gardening; may be repeated."),
+]
 PathArgument = Annotated[
     Path | None, typer.Argument(help="A JSONL file or directory; the built-in records by default.")
 ]
@@ -68,13 +79,14 @@ def validate_command(
     embeddings: Annotated[
         bool, typer.Option(help="Check semantic similarity too (embeds every record once).")
     ] = True,
+    cell: Declared = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Check records and tracks: shape, evidence, balance, receipts, duplicates, shortcuts.
 
     Example: scaleqa data validate my_records.jsonl --no-embeddings
     """
-    _, report = _validate(path, draws, embeddings)
+    _, report = _validate(path, draws, embeddings, cell)
     if as_json:
         print_json(asdict(report))
     else:
@@ -156,6 +168,7 @@ def card_command(
 @app.command("draw")
 def draw_command(
     frozen: Annotated[Path, typer.Argument(help="JSONL file with id, question and options.")],
+    cell: Declared = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Draw the correct letters for questions whose options are frozen.
@@ -164,7 +177,7 @@ def draw_command(
     """
     if not frozen.is_file():
         raise DataError(f"{frozen} does not exist")
-    receipts = draw(frozen, frozen.with_name("draws.jsonl"))
+    receipts = draw(frozen, frozen.with_name("draws.jsonl"), cell)
     if as_json:
         print_json([receipt.model_dump() for receipt in receipts])
     else:
@@ -278,7 +291,7 @@ def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
 
 def calibration(records: Sequence[Record]) -> list[Calibration]:
     """Grades the answers that ship with the records."""
-    file = data_dir() / "calibration.jsonl"
+    file = data_dir() / CALIBRATION
     return calibrate(records, read_answers(file)) if file.is_file() else []
 
 
@@ -315,7 +328,7 @@ def _records(path: Path | None) -> list[Record]:
 
 
 def _validate(
-    path: Path | None, draws: Path | None, embeddings: bool
+    path: Path | None, draws: Path | None, embeddings: bool, declared: Sequence[str] = ()
 ) -> tuple[list[Record], Validation]:
     records, bad = (shipped(), []) if path is None else read_records(record_files(path))
     ledgers = _ledgers(path, draws)
@@ -329,6 +342,7 @@ def _validate(
         embedder=embedder,
         release=path is None,
         supplements=supplements,
+        declared=declared,
     )
     return records, report
 

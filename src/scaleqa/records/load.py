@@ -22,6 +22,8 @@ SEQUEL_READINGS = "sequel-readings.jsonl"
 TRACK_READINGS = "track-readings.jsonl"
 TALK_READINGS = "talk-readings.jsonl"
 FUNNELS = "track-funnels.json"
+CALIBRATION = "calibration.jsonl"
+RECEIPTS = "receipts.jsonl"
 # Files that may be next to record files but do not contain records.
 BESIDE = (
     DRAWS,
@@ -32,6 +34,8 @@ BESIDE = (
     SEQUEL_READINGS,
     TRACK_READINGS,
     TALK_READINGS,
+    CALIBRATION,
+    RECEIPTS,
 )
 Line = TypeVar("Line", bound=BaseModel)
 
