@@ -5,6 +5,7 @@ import typer
 from scaleqa.cli import (
     batch,
     build,
+    construct,
     cuts,
     data,
     fit,
@@ -41,6 +42,7 @@ app.command()(listings.datasets)
 app.command()(cuts.cuts)
 app.command()(fit.fit)
 app.add_typer(batch.app, name="batch")
+app.add_typer(construct.app, name="construct")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
