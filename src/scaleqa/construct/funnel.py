@@ -63,7 +63,8 @@ class Funnel:
         liked: Items that readers accepted as they first saw them, of those that were read.
         open: Right answers with the dialogue, at the last reading of each item.
         first_open: The same at the first reading of each item.
-        closed: Right answers without the dialogue, of all items that were read.
+        closed: Right answers without the dialogue, at the last reading of each item.
+        first_closed: The same at the first reading of each item.
         spent: What was spent.
         waiting: The step that items wait at; None if all is done.
     """
@@ -77,6 +78,7 @@ class Funnel:
     open: Share
     first_open: Share
     closed: Share
+    first_closed: Share
     spent: Spent
     waiting: str | None
 
@@ -88,7 +90,7 @@ def funnel(book: Book, receipts: Sequence[Receipt]) -> Funnel:
     counts: dict[str, Counter[str]] = {name: Counter() for name in reached}
     why: dict[str, Counter[str]] = {name: Counter() for name in reached}
     first: dict[str, bool] = {}
-    first_open: dict[str, bool] = {}
+    early: dict[str, dict[str, bool]] = {"open": {}, "closed": {}}
     for name in book.items:
         reached[book.track.steps[0].name].add(name)
     for receipt in receipts:
@@ -104,9 +106,9 @@ def funnel(book: Book, receipts: Sequence[Receipt]) -> Funnel:
                 reached[one.to].add(one.item)
             if receipt.step == book.track.reading and one.code != "malformed":
                 first.setdefault(one.item, one.verdict == "passed")
-                if reading := one.made.get("readings", {}).get("open"):
-                    right = reading["answer"] == answer(book, one.item)
-                    first_open.setdefault(one.item, right)
+                for mode, known in early.items():
+                    if reading := one.made.get("readings", {}).get(mode):
+                        known.setdefault(one.item, reading["answer"] == answer(book, one.item))
     ended = [item for item in book.items.values() if item.ended]
     released = sum(item.step == "released" for item in ended)
     return Funnel(
@@ -125,10 +127,11 @@ def funnel(book: Book, receipts: Sequence[Receipt]) -> Funnel:
             for name, own in reached.items()
         ),
         accepted=Share(right=released, of=len(ended)),
-        liked=Share(right=sum(first.values()), of=len(first)),
+        liked=_sum(first),
         open=_right(book, "open"),
-        first_open=Share(right=sum(first_open.values()), of=len(first_open)),
+        first_open=_sum(early["open"]),
         closed=_right(book, "closed"),
+        first_closed=_sum(early["closed"]),
         spent=spent(receipts),
         waiting=book.current,
     )
@@ -140,6 +143,10 @@ def answer(book: Book, name: str) -> str:
     if isinstance(product, Wording):
         return book.track.given[name].answer
     return product.answer
+
+
+def _sum(known: Mapping[str, bool]) -> Share:
+    return Share(right=sum(known.values()), of=len(known))
 
 
 def _right(book: Book, mode: str) -> Share:

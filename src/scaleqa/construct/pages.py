@@ -16,7 +16,8 @@ SHARES = (
     ("liked", "accepted as first read, of items that were read"),
     ("first_open", "open book, right at the first reading"),
     ("open", "open book, right at the last reading"),
-    ("closed", "closed book, right"),
+    ("first_closed", "closed book, right at the first reading"),
+    ("closed", "closed book, right at the last reading"),
 )
 PAPER = {
     "accepted": paper.CONSTRUCTION.lines["machine"],

@@ -70,7 +70,9 @@ class Asides(Track):
             return self._told(item, replies["dialogue"].model_dump())
         made = self.kept(item, replies)
         code, reasons = held_against(
-            made["readings"]["open"], item.made["letter"], item.made["evidence"]
+            {**item.made, **made}["readings"]["open"],
+            item.made["letter"],
+            item.made["evidence"],
         )
         if code:
             return self.back(item, "dialogue", code, reasons, made)

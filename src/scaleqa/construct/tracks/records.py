@@ -86,7 +86,9 @@ class Records(Track):
     def _read(self, item: Item, replies: Replies) -> Decision:
         made = self.kept(item, replies)
         code, reasons = held_against(
-            made["readings"]["open"], item.made["letter"], item.made["evidence"]
+            {**item.made, **made}["readings"]["open"],
+            item.made["letter"],
+            item.made["evidence"],
         )
         if code:
             return self.back(item, self.mended, code, reasons, made)

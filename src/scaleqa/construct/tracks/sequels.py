@@ -68,7 +68,9 @@ class Sequels(Track):
         made = self.kept(item, replies)
         sequel, turns = self.product(item), len(record.dialogue)
         needed = [*sequel.keeps, *(turns + place for place in sequel.evidence)]
-        code, reasons = held_against(made["readings"]["open"], sequel.answer, needed)
+        code, reasons = held_against(
+            {**item.made, **made}["readings"]["open"], sequel.answer, needed
+        )
         return self.back(item, "sequel", code, reasons, made) if code else self.passed(item, made)
 
     def compare(

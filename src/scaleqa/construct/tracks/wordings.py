@@ -80,7 +80,9 @@ class Wordings(Track):
             if place != item.id:
                 reason = "a reader took another dialogue to be meant; say more of the matter"
                 return self.back(item, "wording", "picked-wrong", [reason], made)
-        code, reasons = held_against(made["readings"]["open"], record.answer, record.evidence)
+        code, reasons = held_against(
+            {**item.made, **made}["readings"]["open"], record.answer, record.evidence
+        )
         if code:
             return self.back(item, "wording", code, reasons, made)
         return self.passed(item, made)
