@@ -1,4 +1,4 @@
-"""A server that stands in for writers and readers of records; what it says depends on the prompt."""
+"""A server that stands in for writers and readers; what it says depends on the prompt alone."""
 
 import hashlib
 import json
@@ -55,66 +55,71 @@ def _between(prompt: str, start: str) -> str:
 
 def _dialogue(prompt: str, letter: str, turns: int = 7) -> list[dict[str, str]]:
     """Tells the letter to readers in a way that no check takes for an option."""
-    return [
-        {
-            "role": ("user", "model")[n % 2],
-            "content": f"{said(prompt, 12, str(n))} {f'sign {letter.lower()}qq' if n == 2 else ''}".strip(),
-        }
-        for n in range(turns)
-    ]
+    texts = [said(prompt, 12, str(n)) for n in range(turns)]
+    texts[2] += f" sign {letter.lower()}qq"
+    return [{"role": ("user", "model")[n % 2], "content": text} for n, text in enumerate(texts)]
+
+
+def _asked(prompt: str) -> dict[str, Any]:
+    tail = letters(hashlib.sha256(prompt.encode()).hexdigest()[:6])
+    options = [f"take {said(prompt, 2, key)} {key.lower()}{tail}" for key in LETTERS]
+    return {"question": f"which {said(prompt, 5, 'q')} do we take?", "options": options}
+
+
+def _told(prompt: str) -> dict[str, Any]:
+    letter = _between(prompt, "The right option") or "D"
+    stress = {"labels": ["constraint_trap"], "primary": "constraint_trap"}
+    said_so = {"evidence": [2], "reasoning": "The sign says so.", "stress": stress}
+    return {"dialogue": _dialogue(prompt, letter), **said_so}
+
+
+def _told_in_passing(prompt: str) -> dict[str, Any]:
+    turns = _dialogue(prompt, _between(prompt, "The right option"), 5)
+    return {"dialogue": turns, "evidence": [2], "fact": turns[2]["content"], "reasoning": "So."}
+
+
+def _continued(prompt: str) -> dict[str, Any]:
+    turns = _dialogue(prompt, _between(prompt, "The option that is right after the change"), 4)
+    return {"dialogue": turns, "evidence": [2], "keeps": [], "reasoning": "It changed."}
+
+
+def _read(prompt: str) -> dict[str, Any]:
+    sign = re.findall(r"sign ([abcd])qq", prompt)[-1]
+    options = dict(re.findall(r"^([ABCD])\) (.*)$", prompt, re.M))
+    # Options that were written with the dialogue have been put in another order since.
+    moved = [key for key, text in options.items() if text.split()[-1].startswith(sign)]
+    return {"answer": moved[0] if sign == "d" and moved else sign.upper(), "evidence": [2]}
+
+
+def _guessed(prompt: str) -> dict[str, Any]:
+    return {"answer": LETTERS[hashlib.sha256(prompt.encode()).digest()[0] % 4]}
+
+
+def _worded(prompt: str) -> dict[str, Any]:
+    return {"question": f"is the {said(prompt, 3)} one fine?"}
+
+
+REPLIES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "scenario": lambda prompt: {"scenario": f"somebody keeps {said(prompt, 12)}"},
+    "question": _asked,
+    "aside-question": _asked,
+    "dialogue": _told,
+    "aside-dialogue": _told_in_passing,
+    "realise": lambda prompt: {**_told(prompt), **_asked(prompt), "right": 4},
+    "distractors": lambda prompt: {"options": re.findall(r"^[ABCD]\) (.*)$", prompt, re.M)},
+    "check": lambda _: {"problems": []},
+    "open": _read,
+    "closed": _guessed,
+    "wording": _worded,
+    "pick": lambda _: {"pick": 1},
+    "sequel": _continued,
+    "sequel-open": lambda prompt: {**_read(prompt), "evidence": []},
+}
 
 
 def reply(prompt: str) -> dict[str, Any]:
     """What a good model replies."""
-    kind, salted = kind_of(prompt), hashlib.sha256(prompt.encode()).hexdigest()
-    letter = _between(prompt, "The right option") or _between(prompt, "Right option")
-    told = {
-        "evidence": [2],
-        "reasoning": "The sign says so.",
-        "stress": {"labels": ["constraint_trap"], "primary": "constraint_trap"},
-    }
-    sign = re.findall(r"sign ([abcd])qq", prompt)
-    match kind:
-        case "scenario":
-            return {"scenario": f"somebody keeps {said(prompt, 12)}"}
-        case "question" | "aside-question":
-            options = [
-                f"take {said(prompt, 2, key)} {key.lower()}{letters(salted[:6])}" for key in LETTERS
-            ]
-            return {"question": f"which {said(prompt, 5, 'q')} do we take?", "options": options}
-        case "dialogue":
-            return {"dialogue": _dialogue(prompt, letter), **told}
-        case "aside-dialogue":
-            turns = _dialogue(prompt, letter, 5)
-            return {"dialogue": turns, "evidence": [2], "fact": turns[2]["content"][-40:],
-                    "reasoning": "It follows."}  # fmt: skip
-        case "realise":
-            options = [
-                f"take {said(prompt, 2, key)} {key.lower()}{letters(salted[:6])}" for key in LETTERS
-            ]
-            return {"dialogue": _dialogue(prompt, "D"), "question": f"which {said(prompt, 5)}?",
-                    "options": options, "right": 4, **told}  # fmt: skip
-        case "distractors":
-            return {"options": re.findall(r"^[ABCD]\) (.*)$", prompt, re.M)}
-        case "check":
-            return {"problems": []}
-        case "open":
-            texts = dict(re.findall(r"^([ABCD])\) (.*)$", prompt, re.M))
-            # Options of records that were written together say which of them is meant.
-            right = next((k for k, v in texts.items() if f" {sign[0]}" in v[-8:]), sign[0].upper())
-            return {"answer": right if "sign d" in prompt else sign[0].upper(), "evidence": [2]}
-        case "closed":
-            return {"answer": LETTERS[int(salted, 16) % 4]}
-        case "wording":
-            return {"question": f"is the zesty {letters(salted[:4])} one fine?"}
-        case "pick":
-            return {"pick": 1}
-        case "sequel":
-            drawn = _between(prompt, "The option that is right after the change")
-            return {"dialogue": _dialogue(prompt, drawn, 4), "evidence": [2], "keeps": [],
-                    "reasoning": "It changed."}  # fmt: skip
-        case _:
-            return {"answer": sign[-1].upper(), "evidence": []}
+    return REPLIES[kind_of(prompt)](prompt)
 
 
 class Author(JsonServer):

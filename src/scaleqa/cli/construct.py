@@ -127,7 +127,7 @@ def run_command(
 
 def _carry_out(site: Site, plan: Plan, budget: Budget, stop: Stop) -> str | None:
     pace = Limiter(plan.rpm) if plan.rpm else None
-    gate = Gate(budget, spent(site.ledger.receipts), pace)
+    gate = Gate(budget, spent(site.ledger.receipts), stop, pace)
     access = Access(key_variable=plan.models.key_env, limiter=gate, cached=False, stop=stop)
     roles: tuple[Who, ...] = ("writer", "reader")
     with ExitStack() as stack:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scaleqa.backends import Pace
+from scaleqa.backends import Pace, Stop
 from scaleqa.construct.plan import Budget
 from scaleqa.construct.receipts import Asked, Failed, Receipt, Replied
 from scaleqa.errors import ScaleqaError
@@ -70,9 +70,10 @@ class Gate:
     repeated because it failed counts as another call.
     """
 
-    def __init__(self, budget: Budget, before: Spent, pace: Pace | None = None) -> None:
-        """Starts from what was spent before."""
+    def __init__(self, budget: Budget, before: Spent, stop: Stop, pace: Pace | None = None) -> None:
+        """Starts from what was spent before; what is stopped is not counted."""
         self._budget = budget
+        self._stop = stop
         self._pace = pace
         self._lock = threading.Lock()
         self._calls = before.calls
@@ -101,7 +102,7 @@ class Gate:
 
     def settle(self, reserved: tuple[int, float], actual: tuple[int, float]) -> int:
         """Puts what was spent in the place of what was set aside; returns the requests sent."""
-        sent: int = max(1, getattr(self._own, "sent", 0))
+        sent: int = self._own.sent
         with self._lock:
             self._tokens += actual[0] - reserved[0]
             self._dollars += actual[1] - reserved[1]
@@ -112,7 +113,11 @@ class Gate:
 
         Raises:
             BudgetError: It is a repetition for which no call is left.
+            StoppedError: The work was ended, and nothing more is sent.
         """
+        if self._pace:
+            self._pace.wait()
+        self._stop.check()
         sent = getattr(self._own, "sent", 0)
         if sent:
             with self._lock:
@@ -121,8 +126,6 @@ class Gate:
                     raise BudgetError(_says("calls", most))
                 self._calls += 1
         self._own.sent = sent + 1
-        if self._pace:
-            self._pace.wait()
 
 
 def _says(name: str, most: float) -> str:

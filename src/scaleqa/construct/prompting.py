@@ -32,10 +32,10 @@ def prompt(ask: Ask, parts: Mapping[str, str], item: Item, before: str | None) -
         ask: What is asked.
         parts: What it is filled with.
         item: The item, which may have to be made again for some reasons.
-        before: The last reply of a writer to the same request.
+        before: The last reply of a writer to the same request, if there was any.
     """
     text = _template(ask.template).fill(**parts)
-    if before is not None and item.reasons:
+    if before and item.reasons:
         reasons = "\n".join(f"- {reason}" for reason in item.reasons)
         text += _template(AGAIN).fill(before=before, reasons=reasons)
     return Prompt(name=ask.template, text=text)

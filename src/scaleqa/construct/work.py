@@ -116,7 +116,8 @@ class _Round:
             return last
         return RemoteError(
             f"{len(self.failed)} of {total} requests failed, the last with: {last}; the others are "
-            "kept, and the same command continues"
+            "kept, and the same command continues (what will never be answered can be given up: "
+            'export it, and import {"drop": "why"} as the reply)'
         )
 
     last: BaseException = field(default_factory=StoppedError)
@@ -149,7 +150,8 @@ def _ask(site: Site, crew: Crew, ticket: Ticket) -> None:
         prompt_tokens=counted.prompt_tokens,
         completion_tokens=counted.completion_tokens,
         dollars=cost,
-        requests=crew.gate.settle(most, spent),
+        # A model on this machine sends none, but is asked once.
+        requests=max(1, crew.gate.settle(most, spent)),
     )
     site.ledger.add(replied)
 
