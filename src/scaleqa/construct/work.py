@@ -76,7 +76,9 @@ def _ask_all(
                 # Requests that are under way get their receipts, and no other is sent.
                 for future in waiting:
                     future.cancel()
-                crew.stop.set()
+                # What the budget had room for is still asked.
+                if not isinstance(round_.ending, BudgetError):
+                    crew.stop.set()
     if round_.ends or not round_.done:
         raise round_.error(len(tickets))
     # Where others are answered, a request that fails is at fault itself, and is tried again.
