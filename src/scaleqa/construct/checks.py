@@ -14,6 +14,13 @@ from tsim.embed import Embedder
 
 # So many words of the right option in a row are its wording.
 LIFTED = 4
+# Words that are written with a capital and name nothing by themselves; a small set of records does
+# not have them in lower case often enough to show it.
+PLAIN = frozenset(
+    "i'm i've i'll i'd i’m i’ve i’ll i’d house street road lane row court park hall garden gardens "
+    "club school church hospital museum cafe station square bridge hill north south east west "
+    "aunt uncle great-aunt great-uncle".split()
+)
 Part = Literal["question", "dialogue"]
 NAMED = re.compile(r"\b(option|answer|choice)\s+(is\s+)?[ABCD]\b(?!')")
 
@@ -60,7 +67,7 @@ def taken(
         questions: The question of each of them, by id.
         said: All that each item says, theirs too, by id.
     """
-    common = common_words(said.values())
+    common = common_words(said.values()) | PLAIN
     used = {name: names(text, common) for name, text in said.items()}
     settled = [name for name in said if name not in {*fresh}]
     found: dict[str, list[str]] = {}
@@ -83,7 +90,7 @@ def intruding(
         questions: The question of every item, by id.
         said: All that every item says, by id.
     """
-    common = common_words(said.values())
+    common = common_words(said.values()) | PLAIN
     anchors = {name: names(text, common) for name, text in questions.items()}
     found = {}
     for one in fresh:

@@ -7,8 +7,11 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
 from scaleqa.backends import Stop
 from scaleqa.backends.openai import OpenAI
+from scaleqa.cli.app import app
 from scaleqa.construct import Budget, Crew, Gate, Plan, carry_out, opened, spent
 from scaleqa.construct.plan import read_plan
 from tsim.http import Patience
@@ -62,17 +65,23 @@ def write_plan(path: Path, plan: Plan) -> Path:
     return path
 
 
-def command(*words: object, check: int | None = 0) -> subprocess.CompletedProcess[str]:
-    """Runs `scaleqa construct`."""
-    ran = subprocess.run(
+def command(*words: object, check: int = 0) -> str:
+    """Runs `scaleqa construct` in this process; returns what it prints."""
+    ran = CliRunner().invoke(app, ["construct", *map(str, words)])
+    assert ran.exit_code == check, (ran.output, ran.exception)
+    return ran.stdout
+
+
+def json_of(*words: object, check: int = 0) -> Any:
+    """Runs it with --json."""
+    return json.loads(command(*words, "--json", check=check))
+
+
+def started(*words: object) -> subprocess.Popen[str]:
+    """Starts it in a process of its own."""
+    return subprocess.Popen(
         [sys.executable, "-m", "scaleqa", "construct", *map(str, words)],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
     )
-    assert check is None or ran.returncode == check, ran.stdout + ran.stderr
-    return ran
-
-
-def json_of(ran: subprocess.CompletedProcess[str]) -> Any:
-    return json.loads(ran.stdout)

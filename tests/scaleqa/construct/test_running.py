@@ -1,8 +1,6 @@
 """Plans are carried out against servers that do as they like."""
 
 import json
-import subprocess
-import sys
 import threading
 import time
 
@@ -12,7 +10,15 @@ from scaleqa.construct import Budget, BudgetError, funnel, opened, release
 from scaleqa.construct.files import due, export_folder, import_replies
 from scaleqa.construct.receipts import Decided, Replied
 from scaleqa.records.draw import letter
-from tests.scaleqa.construct.support import command, json_of, plan_of, released, work, write_plan
+from tests.scaleqa.construct.support import (
+    command,
+    json_of,
+    plan_of,
+    released,
+    started,
+    work,
+    write_plan,
+)
 from tests.support.authors import Author, kind_of, reply
 from tests.support.processes import wait_for
 from tests.support.servers import completion, serving
@@ -72,16 +78,14 @@ def test_both_orders_of_work_can_be_compared(tmp_path):
     with serving(Author()) as server:
         for order in ("options-first", "dialogue-first"):
             work(plan_of(server.url, 5, order=order), tmp_path / order)
-    found = json_of(
-        command("compare", tmp_path / "options-first", tmp_path / "dialogue-first", "--json")
-    )
+    found = json_of("compare", tmp_path / "options-first", tmp_path / "dialogue-first")
     rows = {row["what"]: row for row in found["rows"]}
     assert rows["open book, right at the last reading"]["one"] == 1.0
     assert len(rows["closed book, right at the first reading"]["difference_interval"]) == 2
     second = found["constructions"][1]
     assert second["order"] == "dialogue-first"
     assert {stage["step"] for stage in second["stages"]} >= {"realise", "distractors"}
-    text = command("compare", tmp_path / "options-first", tmp_path / "dialogue-first").stdout
+    text = command("compare", tmp_path / "options-first", tmp_path / "dialogue-first")
     assert "28.8" in text
     assert "84.3" in text
 
@@ -238,6 +242,18 @@ def test_names_by_which_questions_are_recognised_are_not_used_twice(tmp_path):
     assert [text.split()[3] for text in asked] == ["Brisby", "Halden"]
 
 
+def test_words_that_anybody_writes_with_a_capital_are_no_names(tmp_path):
+    def twist(_number, prompt):
+        found = reply(prompt)
+        if kind_of(prompt) == "question":
+            found["question"] = f"so I'm at the House and {found['question']}"
+        return json.dumps(found)
+
+    with serving(Author(twist)) as server:
+        site = work(plan_of(server.url, 2), tmp_path / "out")
+    assert [item.round for item in site.book.items.values()] == [0, 0]
+
+
 def test_failures_in_a_row_end_the_run_and_nothing_is_lost(tmp_path):
     plan_file = tmp_path / "out"
     with serving(Author()) as server:
@@ -310,13 +326,13 @@ def test_tokens_and_dollars_are_set_aside_before_they_are_spent(tmp_path):
 
 
 def test_the_same_records_after_a_kill_and_no_answered_request_twice(tmp_path):
-    """The server kills the run before it answers, at several places; the rest is continued."""
+    """The server kills the run before it answers, twice. Three processes need their time."""
     with serving(Author()) as server:
         whole = released(work(plan_of(server.url, 3), tmp_path / "whole"))
     running, answered = [], []
 
     def twist(number, prompt):
-        if running and number in (2, 9, 17):
+        if running and number in (2, 11):
             running.pop().kill()
             time.sleep(0.2)
             return
@@ -325,18 +341,15 @@ def test_the_same_records_after_a_kill_and_no_answered_request_twice(tmp_path):
 
     with serving(Author(twist)) as server:
         plan = write_plan(tmp_path / "plan.json", plan_of(server.url, 3))
-        words = [sys.executable, "-m", "scaleqa", "construct", "run", plan, "--out"]
         codes = []
         while not codes or codes[-1]:
-            process = subprocess.Popen(
-                [*words, tmp_path / "out"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
+            process = started("run", plan, "--out", tmp_path / "out")
             running[:] = [process]
             _, problem = process.communicate()
             codes.append(process.returncode)
             assert process.returncode in (0, -9), problem
-    assert codes.count(-9) == 3
-    again = json_of(command("status", tmp_path / "out", "--json"))
+    assert codes.count(-9) == 2
+    again = json_of("status", tmp_path / "out")
     assert again["released"] == 3
     doubtful = again["spent"]["in_doubt"]
     assert len(answered) - len({*answered}) <= doubtful
@@ -365,10 +378,7 @@ def test_interrupted_runs_keep_what_was_answered_and_say_how_to_continue(tmp_pat
 
     with serving(Author(twist)) as server:
         plan = write_plan(tmp_path / "plan.json", plan_of(server.url, 6, workers=2))
-        words = [sys.executable, "-m", "scaleqa", "construct", "run", plan, "--out"]
-        process = subprocess.Popen(
-            [*words, tmp_path / "out"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        process = started("run", plan, "--out", tmp_path / "out")
         wait_for(lambda: len(server.seen) >= 5)
         process.send_signal(2)
         time.sleep(0.2)
@@ -386,12 +396,14 @@ def test_a_budget_ends_with_4_and_a_larger_one_continues(tmp_path):
     with serving(Author()) as server:
         plan = write_plan(tmp_path / "plan.json", plan_of(server.url, 2))
         out = tmp_path / "out"
-        ran = command("run", plan, "--out", out, "--calls", 3, check=4)
-        assert "larger budget continues" in ran.stderr
-        found = json_of(command("run", plan, "--out", out, "--calls", 5, "--json", check=4))
+        process = started("run", plan, "--out", out, "--calls", 3)
+        _, said = process.communicate()
+        assert process.returncode == 4
+        assert "larger budget continues" in said
+        found = json_of("run", plan, "--out", out, "--calls", 5, check=4)
         assert found["outcome"] == "budget"
         assert found["spent"]["calls"] == 5
-        found = json_of(command("run", plan, "--out", out, "--calls", 50, "--json"))
+        found = json_of("run", plan, "--out", out, "--calls", 50)
     assert found["outcome"] == "done"
     assert found["released"] == 2
     assert len(server.seen) == found["spent"]["calls"] == 12
