@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support import postgres as postgres_support
+from tests.support.browser import launched
 from tests.support.tiny_bert import write_tiny_bert
 from tsim import LATE, OFFICIAL, Preset, environment
 from tsim.embed import OnnxEmbedder
@@ -27,6 +28,13 @@ def shared() -> Path:
     if not directory.is_dir():
         pytest.skip(f"reference material is not at {directory}")
     return directory
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser; one for each module, since its event loop runs as long as it does."""
+    with launched() as opened:
+        yield opened
 
 
 def real_weights(name: str) -> OnnxEmbedder:

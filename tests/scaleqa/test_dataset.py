@@ -23,7 +23,7 @@ from scaleqa.records.load import data_dir, read_supplements
 from scaleqa.records.readings import (
     is_aside_id,
     outcomes,
-    sealed_asides,
+    sealed_cases,
     sealed_wordings,
     shipped_track_readings,
 )
@@ -149,7 +149,7 @@ def test_what_is_released_follows_from_the_raw_readings(records):
     funnels = json.loads(data_dir().joinpath("track-funnels.json").read_text("utf-8"))
     for kind, items, key in (
         ("wordings", wordings, sealed_wordings(wordings, records)),
-        ("asides", asides, sealed_asides(asides)),
+        ("asides", asides, sealed_cases(asides)),
     ):
         found = outcomes(readings, key)
         assert {*found} == {item.id for item in items}

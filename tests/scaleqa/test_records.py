@@ -168,7 +168,7 @@ def test_a_draw_is_noted_once_and_cannot_be_repeated_with_other_options(tmp_path
         draw(frozen, tmp_path / "draws.jsonl")
     assert read_ledger(tmp_path / "draws.jsonl") == [first]
     with pytest.raises(DataError, match="is not an id"):
-        letter("s3:Finance-001")
+        letter("s9:Finance-001")
 
 
 def test_a_record_without_its_receipt_is_critical():

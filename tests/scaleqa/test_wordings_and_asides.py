@@ -21,7 +21,7 @@ from scaleqa.records import (
 from scaleqa.records.authored import read_authored
 from scaleqa.records.draw import DrawReceipt, draw, letter, seal_of
 from scaleqa.records.load import Supplements, read_lines, read_supplements
-from scaleqa.records.readings import Reading, correct_letters, judge, sealed_asides, sealed_wordings
+from scaleqa.records.readings import Reading, correct_letters, judge, sealed_cases, sealed_wordings
 from scaleqa.records.release import MOST_WORDINGS, release_asides, release_wordings
 from scaleqa.records.stems import content, is_number, stem
 from scaleqa.records.validate import validate
@@ -267,7 +267,7 @@ def test_what_the_checks_refuse_is_not_released():
     found = release_wordings(wordings, RECORDS, readings)
     assert [one.id for one in found.items] == [RECORDS[0].id]
     asides = [ASIDES[0], aside(2, question=asking)]
-    readings = [reading(one) for one in sealed_asides(asides)]
+    readings = [reading(one) for one in sealed_cases(asides)]
     kept = release_asides(asides, [receipt(one) for one in asides], readings)
     assert kept.items == [ASIDES[0]]
 
@@ -291,7 +291,7 @@ def test_a_wording_that_was_changed_after_it_was_read_is_refused():
 
 def test_an_aside_needs_every_reader_who_saw_its_dialogue_and_a_matching_receipt():
     asides = ASIDES[:5]
-    a, b, c, d, e = sealed_asides(asides)
+    a, b, c, d, e = sealed_cases(asides)
     readings = [
         reading(a),
         reading(a, mode="open", pick=None),

@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from urllib.parse import urlencode
 import anyio
 import httpx
 from mcp.server.mcpserver.exceptions import ToolError
+from starlette.datastructures import QueryParams
 
 from scaleqa.backends import read_price
 from scaleqa.backends.openai import Completion
@@ -22,6 +24,8 @@ from scaleqa.construct.ledger import read_receipts
 from scaleqa.construct.replies import GivenUpError, MalformedError, OpenReading, read_reply
 from scaleqa.datasets import open_threads
 from scaleqa.datasets.tiage import load_chats
+from scaleqa.desk import Person, Visit, read_entries
+from scaleqa.desk.pages import Pages
 from scaleqa.errors import DataError
 from scaleqa.evaluate.batch import import_batch
 from scaleqa.evaluate.rowfile import all_rows, row_path
@@ -33,6 +37,10 @@ from scaleqa.noise import FORMATS, load_pool
 from scaleqa.packages import build, load_packages, write_packages
 from scaleqa.records import load_records
 from scaleqa.records.draw import read_ledger
+from scaleqa.review.decisions import Decision
+from scaleqa.review.forms import read_decision
+from scaleqa.review.settings import Settings, content_of, digest
+from scaleqa.review.settings import load as load_review
 from scaleqa.shards.board import Board
 from scaleqa.shards.plan import Part, Plan, Shard, cut
 from scaleqa.shards.recipe import Recipe
@@ -43,6 +51,7 @@ from scaleqa.systems.hipporag.prompted import _object
 from scaleqa.testing import WordEmbedder
 from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
+from tests.support.reviewing import fields_of
 from tests.support.runs import former_row, row
 from tsim import Memory, NewTurn, ThreadMissingError
 from tsim.adapters.messages import MessageCodec
@@ -100,6 +109,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield _export(directory / "export")
     yield _tools(directory / "tools")
     yield _fields()
+    yield from _review(directory / "review")
 
 
 def encoded(text: str) -> bytes:
@@ -424,6 +434,46 @@ def _files(directory: Path) -> Iterator[Target]:
     )
     yield Target(name="plans", seeds=[_plan()], read=_from_file(directory / "plan.json", _planned))
     yield from _published(directory)
+
+
+def _review(directory: Path) -> Iterator[Target]:
+    """Decisions of a review, and the forms that they come from."""
+    directory.mkdir(exist_ok=True)
+    record = RECORDS[0]
+    form = {"id": "0" * 32, "version": "3", "verdict": "edit", "note": "x", **fields_of(record)}
+    visit = Visit(
+        person=Person(name="ana", role="reviewer"),
+        form=QueryParams(""),
+        path={},
+        pages=Pages("scaleqa.review", title="", filters={}),
+        where="",
+    )
+
+    def read(text: str) -> None:
+        sent = QueryParams(encoded(text).decode("utf-8", "replace"))
+        found = read_decision(replace(visit, form=sent), record)
+        assert Decision.model_validate_json(found.decision.model_dump_json()) == found.decision
+
+    changed = form | {"question": "Which one?"}
+    sent = [urlencode(changed, doseq=True), urlencode(form | {"verdict": "reject:duplicate"})]
+    yield Target(name="review: forms", seeds=sent, read=read)
+    at: dict[str, Any] = {"id": "0" * 32, "at": "", "person": "ana", "record": record.id}
+    made = [
+        Decision(**at, action="reject", reason="other"),
+        Decision(**at, action="edit", edited=record, changes=()),
+    ]
+    yield Target(
+        name="review: decisions",
+        seeds=[one.model_dump_json() + "\n" for one in made],
+        read=_from_file(directory / "decisions.jsonl", lambda path: read_entries(path, Decision)),
+    )
+    (directory / "records.jsonl").write_bytes(content_of(RECORDS[:2]))
+    wanted = Settings(records=digest(RECORDS[:2]), reviewers=("ana",), each=1)
+    yield Target(
+        name="review: settings",
+        seeds=[wanted.model_dump_json()],
+        read=_from_file(directory / "review.json", lambda path: load_review(path.parent)),
+    )
 
 
 def _plan() -> str:

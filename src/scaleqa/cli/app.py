@@ -17,6 +17,7 @@ from scaleqa.cli import (
     report,
     reproduce,
     retrieve,
+    review,
     run,
     work,
 )
@@ -48,6 +49,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
 app.add_typer(products.app, name="products")
 app.add_typer(reproduce.app, name="reproduce")
+app.add_typer(review.app, name="review")
 
 
 @app.callback()

@@ -8,12 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
+from scaleqa.cli.style import style_command
+from scaleqa.cli.third import release_third_command
 from scaleqa.cli.tracks import release_tracks
 from scaleqa.errors import DataError, InvalidError
 from scaleqa.pages.forms import text
 from scaleqa.pages.table import Column, Table, interval, listing
 from scaleqa.pages.terminal import print_tables
 from scaleqa.records import (
+    THIRD,
     Record,
     shipped,
     shipped_asides,
@@ -29,6 +32,9 @@ from scaleqa.records.export import export
 from scaleqa.records.load import (
     CALIBRATION,
     FUNNELS,
+    THIRD_FUNNEL,
+    THIRD_VALIDATION,
+    Supplements,
     data_dir,
     read_records,
     read_supplements,
@@ -39,11 +45,14 @@ from scaleqa.records.readings import (
     correct_letters,
     is_aside_id,
     judge,
+    shipped_third_readings,
     shipped_track_readings,
 )
 from scaleqa.records.release import release
+from scaleqa.records.schema import CELLS
 from scaleqa.records.sequels import shipped_readings
 from scaleqa.records.talk_readings import TalkJudged, judge_talk, shipped_talk_readings
+from scaleqa.records.third_card import ThirdFacts
 from scaleqa.records.track_card import TrackFacts
 from scaleqa.records.validate import Validation, validate
 from tsim.cli.shell import AsJson, failed, print_json, say
@@ -80,13 +89,16 @@ def validate_command(
         bool, typer.Option(help="Check semantic similarity too (embeds every record once).")
     ] = True,
     cell: Declared = [],  # noqa: B006
+    split: Annotated[
+        str | None, typer.Option(help="A split of the built-in records, such as s3.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check records and tracks: shape, evidence, balance, receipts, duplicates, shortcuts.
 
     Example: scaleqa data validate my_records.jsonl --no-embeddings
     """
-    _, report = _validate(path, draws, embeddings, cell)
+    _, report = _validate(path, draws, embeddings, split, cell)
     if as_json:
         print_json(asdict(report))
     else:
@@ -126,7 +138,8 @@ def show(
 
     Example: scaleqa data show s1:Finance-017
     """
-    found = [record for record in _records(path) if record.id == record_id]
+    every = _records(path) if path else [*shipped(), *shipped(THIRD)]
+    found = [record for record in every if record.id == record_id]
     if not found:
         raise DataError(f"there is no record {record_id!r}; ids look like s1:Finance-017")
     record = found[0]
@@ -153,12 +166,14 @@ def card_command(
     """
     records, report = _validate(None, None, embeddings=True)
     data = report_json(records, report)
-    text = current_card(records, data)
+    further = third_report()
+    text = current_card(records, data, further)
     if out:
         out.mkdir(parents=True, exist_ok=True)
         (out / "dataset.md").write_text(text, encoding="utf-8")
-        body = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
-        (out / "validation.json").write_text(body + "\n", encoding="utf-8")
+        for name, content in (("validation.json", data), (THIRD_VALIDATION, further)):
+            body = json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True)
+            (out / name).write_text(body + "\n", encoding="utf-8")
     if as_json:
         print_json(data)
     elif not out:
@@ -208,6 +223,8 @@ def release_command(
 
 
 app.command("release-tracks")(release_tracks)
+app.command("release-third")(release_third_command)
+app.command("style")(style_command)
 
 
 @app.command("calibration")
@@ -261,15 +278,30 @@ def export_command(
     records = shipped()
     report = json.loads(data_dir().joinpath("validation.json").read_text("utf-8"))
     text = current_card(records, report)
-    files = export(records, out, form, text)
+    files = export([*records, *shipped(THIRD)], out, form, text)
     if as_json:
         print_json([str(file) for file in files])
     else:
         say(f"wrote {', '.join(file.name for file in files)} to {out}")
 
 
-def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
-    """Returns the card of the shipped records, given their validation report."""
+def current_card(
+    records: Sequence[Record], report: dict[str, Any], further: dict[str, Any] | None = None
+) -> str:
+    """Returns the card of the shipped records, given their validation report.
+
+    Args:
+        records: The records of the first two splits.
+        report: Their validation report.
+        further: That of the third split; by default the one that ships.
+    """
+    own = shipped(THIRD)
+    third = ThirdFacts(
+        records=own,
+        report=further or _document(THIRD_VALIDATION),
+        funnel=_document(THIRD_FUNNEL),
+        judged=third_readings(),
+    )
     tracks = TrackFacts(
         wordings=shipped_wordings(),
         asides=shipped_asides(),
@@ -277,6 +309,7 @@ def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
         funnels=_document(FUNNELS),
         judged=track_readings(records),
         judged_talk=talk_readings(),
+        third=third,
     )
     return write_card(
         records,
@@ -287,6 +320,18 @@ def current_card(records: Sequence[Record], report: dict[str, Any]) -> str:
         shipped_readings(),
         tracks,
     )
+
+
+def third_report() -> dict[str, Any]:
+    """Validates the third split."""
+    records, report = _validate(None, None, embeddings=True, split=THIRD)
+    return report_json(records, report)
+
+
+def third_readings() -> list[Judged]:
+    """Grades the readings of the third split that ship, also of what was left out."""
+    receipts = [r for ledger in _ledgers(None, None) for r in read_ledger(ledger)]
+    return judge(shipped_third_readings(), {r.id: str(r.letter) for r in receipts})
 
 
 def calibration(records: Sequence[Record]) -> list[Calibration]:
@@ -328,11 +373,18 @@ def _records(path: Path | None) -> list[Record]:
 
 
 def _validate(
-    path: Path | None, draws: Path | None, embeddings: bool, declared: Sequence[str] = ()
+    path: Path | None,
+    draws: Path | None,
+    embeddings: bool,
+    split: str | None = None,
+    declared: Sequence[str] = (),
 ) -> tuple[list[Record], Validation]:
-    records, bad = (shipped(), []) if path is None else read_records(record_files(path))
+    if split is not None and (path is not None or split not in CELLS):
+        raise DataError(f"--split is for built-in records, and one of {', '.join(CELLS)}")
+    records, bad = (shipped(split), []) if path is None else read_records(record_files(path))
     ledgers = _ledgers(path, draws)
-    supplements, unread = read_supplements(path)
+    # What belongs to records is checked with all of them.
+    supplements, unread = read_supplements(path) if split is None else (Supplements(), [])
     receipts = [r for ledger in ledgers for r in read_ledger(ledger)] if ledgers else None
     embedder = open_embedder(cached=True) if embeddings else None
     report = validate(
@@ -340,7 +392,7 @@ def _validate(
         bad=[*bad, *unread],
         receipts=receipts,
         embedder=embedder,
-        release=path is None,
+        release=path is None and split in (None, THIRD),
         supplements=supplements,
         declared=declared,
     )

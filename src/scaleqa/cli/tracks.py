@@ -56,12 +56,12 @@ def release_tracks(
     ledger = out / DRAWS
     kept = [r for r in read_ledger(ledger) if not is_aside_id(r.id)] if ledger.is_file() else []
     out.mkdir(parents=True, exist_ok=True)
-    _write(out / WORDINGS, wordings.items)
-    _write(out / ASIDES, asides.items)
-    _write(out / TRACK_READINGS, found.readings)
-    _write(out / TALK, talk.items)
-    _write(out / TALK_READINGS, found.talk_readings)
-    _write(ledger, [*kept, *found.receipts])
+    write_lines(out / WORDINGS, wordings.items)
+    write_lines(out / ASIDES, asides.items)
+    write_lines(out / TRACK_READINGS, found.readings)
+    write_lines(out / TALK, talk.items)
+    write_lines(out / TALK_READINGS, found.talk_readings)
+    write_lines(ledger, [*kept, *found.receipts])
     (out / FUNNELS).write_text(json.dumps(funnels, indent=1) + "\n", encoding="utf-8")
     if as_json:
         print_json(funnels)
@@ -74,6 +74,7 @@ def release_tracks(
     say(f"Wrote {WORDINGS}, {ASIDES} and {TALK} to {out}; next: scaleqa data card --out docs")
 
 
-def _write(path: Path, items: Iterable[BaseModel]) -> None:
+def write_lines(path: Path, items: Iterable[BaseModel]) -> None:
+    """Writes models to a file, one a line."""
     lines = (item.model_dump_json() + "\n" for item in items)
     path.write_text("".join(lines), encoding="utf-8")

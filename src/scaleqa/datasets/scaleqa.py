@@ -22,6 +22,7 @@ from scaleqa.packages import (
     subset,
 )
 from scaleqa.records import (
+    THIRD,
     Case,
     Life,
     Record,
@@ -47,7 +48,9 @@ class ScaleqaOptions:
     subset: Annotated[
         int | None, Field(ge=1, description="A stratified subset of this many records.")
     ] = None
-    split: Annotated[str | None, Field(description="Only this split.")] = None
+    split: Annotated[
+        str | None, Field(description="Only this split: s1, s2, or s3, which is in no default.")
+    ] = None
     mix: Annotated[Mix, Field(description="Whole dialogues, or interleaved turns.")] = "blocks"
     sequels: Annotated[bool, Field(description="Add sequels, which change some answers.")] = False
     wording: Annotated[
@@ -141,7 +144,7 @@ class Scaleqa:
                 where = f"{own} has no asides.jsonl with asides" if own else "no asides ship yet"
                 raise DataError(f"{where}; leave out --asides, or give --records DIRECTORY")
         else:
-            found += load_records(own) if own else shipped()
+            found += load_records(own) if own else shipped(_third(given.split))
         return [case for case in found if given.split in (None, case.split)]
 
     def _filler(self) -> Filler:
@@ -153,8 +156,13 @@ class Scaleqa:
         pool = load_pool(Path(given.noise), given.noise_format) if given.noise else shipped_pool()
         if given.noise or not (given.asides or given.talk):
             return Filler(noise=pool.dialogues)
-        records = [one for one in shipped() if given.split in (None, one.split)]
+        records = [r for r in shipped(_third(given.split)) if given.split in (None, r.split)]
         return Filler(noise=pool.dialogues, reserve=[as_noise(record) for record in records])
+
+
+def _third(split: str | None) -> str | None:
+    """Returns the split if it is the one that is used only by name."""
+    return split if split == THIRD else None
 
 
 def _check_talk(given: ScaleqaOptions) -> None:

@@ -1,4 +1,4 @@
-"""The records of SCALE-QA: schema, validation, and the 3,000 that ship with the package."""
+"""The records of SCALE-QA: schema, validation, and those that ship with the package."""
 
 from scaleqa.records.load import (
     load_asides,
@@ -16,6 +16,7 @@ from scaleqa.records.schema import (
     DOMAINS,
     LETTERS,
     SPLITS,
+    THIRD,
     Aside,
     Case,
     Life,
@@ -29,6 +30,7 @@ __all__ = [
     "DOMAINS",
     "LETTERS",
     "SPLITS",
+    "THIRD",
     "Aside",
     "Case",
     "Life",

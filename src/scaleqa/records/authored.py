@@ -8,7 +8,8 @@ keys (`*key*.json`). A key says what was given to a reader, at once:
 the reader was shown, if it was kept (`READER/*/NN.txt`), must contain the questions as they are
 now. Closed-book readers of asides need no key: `ac1/out/*.jsonl` has lines of an id and an answer.
 Lives and their readings are in `talk/lives.jsonl` and `talk/readings.jsonl`. What does not exist
-has not been read yet.
+has not been read yet. Records of the third split and their readings have a directory of their own,
+where authors are called `a1` and closed-book readers `ac1`, too.
 """
 
 import re
@@ -22,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from scaleqa.errors import DataError
 from scaleqa.records.draw import DrawReceipt, read_ledger
 from scaleqa.records.load import DRAWS, load_lines
-from scaleqa.records.readings import Flag, Mode, Reading, sealed_asides, sealed_wordings
+from scaleqa.records.readings import Flag, Mode, Reading, sealed_cases, sealed_wordings
 from scaleqa.records.schema import Aside, Letter, Life, Record, Wording
 from scaleqa.records.talk_readings import TalkReading
 
@@ -97,22 +98,40 @@ def read_authored(path: Path, records: Sequence[Record]) -> Authored:
         raise DataError(
             f"{path} has neither w1/out/*.jsonl nor a1/out/*.jsonl nor talk/lives.jsonl"
         )
-    sealed = (*sealed_wordings(wordings, records), *sealed_asides(asides))
+    sealed = (*sealed_wordings(wordings, records), *sealed_cases(asides))
     texts = {one.id: one.question for one in wordings} | {one.id: one.question for one in asides}
     asked = {one.id: _Asked(text=texts[one.id], seal=one.seal) for one in sealed}
     return Authored(
         wordings=wordings,
         asides=asides,
-        receipts=[
-            r for file in sorted(path.glob(f"a[0-9]*/**/{DRAWS}")) for r in read_ledger(file)
-        ],
-        readings=[
-            *(r for key in sorted(path.glob("*key*.json")) for r in _readings(key, asked)),
-            *(r for file in sorted(path.glob("ac*/out/*.jsonl")) for r in _closed(file, asked)),
-        ],
+        receipts=_receipts(path),
+        readings=_all_readings(path, asked),
         lives=lives,
         talk_readings=load_lines(sorted(path.glob("talk/readings.jsonl")), TalkReading),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Third:
+    """What authors and readers of the third split wrote."""
+
+    records: Sequence[Record]
+    receipts: Sequence[DrawReceipt]
+    readings: Sequence[Reading]
+
+
+def read_third(path: Path) -> Third:
+    """Reads a directory of authors' and readers' work on the third split.
+
+    Raises:
+        DataError: There is nothing in it, or a file cannot be read.
+    """
+    records = load_lines(sorted(path.glob("a[0-9]*/out/*.jsonl")), Record)
+    if not records:
+        raise DataError(f"{path} has no a1/out/*.jsonl with records")
+    seals = {one.id: one.seal for one in sealed_cases(records)}
+    asked = {one.id: _Asked(text=one.question, seal=seals[one.id]) for one in records}
+    return Third(records=records, receipts=_receipts(path), readings=_all_readings(path, asked))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +140,18 @@ class _Asked:
 
     text: str
     seal: str
+
+
+def _receipts(path: Path) -> list[DrawReceipt]:
+    files = sorted(path.glob(f"a[0-9]*/**/{DRAWS}"))
+    return [receipt for file in files for receipt in read_ledger(file)]
+
+
+def _all_readings(path: Path, asked: Mapping[str, _Asked]) -> list[Reading]:
+    return [
+        *(r for key in sorted(path.glob("*key*.json")) for r in _readings(key, asked)),
+        *(r for file in sorted(path.glob("ac*/out/*.jsonl")) for r in _closed(file, asked)),
+    ]
 
 
 def _readings(key: Path, asked: Mapping[str, _Asked]) -> Iterable[Reading]:

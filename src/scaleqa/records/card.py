@@ -10,8 +10,10 @@ from typing import Any
 from scaleqa import paper
 from scaleqa.records.calibration import Calibration
 from scaleqa.records.load import Supplements
+from scaleqa.records.probes import probe_lines
 from scaleqa.records.schema import DOMAINS, LETTERS, SPLITS, Case, Life, Record, Sequel, Wording
 from scaleqa.records.sequels import Reading
+from scaleqa.records.third_card import third_section
 from scaleqa.records.track_card import TrackFacts, track_sections
 from scaleqa.records.validate import Validation
 
@@ -86,6 +88,7 @@ def card(
         _readers(calibration),
         _sequels(sequels, readings),
         *track_sections(tracks),
+        third_section(tracks.third, records),
         LIMITS,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -138,13 +141,7 @@ def _checks(report: dict[str, Any]) -> str:
         f"{len(report['critical'])} critical findings, {len(report['warnings'])} warnings "
         "(`scaleqa data validate`).",
         "",
-        "| shortcut probe | accuracy | 95 % interval | limit |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {p['name']} | {p['accuracy']:.3f} | {p['interval'][0]:.3f}–{p['interval'][1]:.3f} | "
-        f"≤ {p['limit']} |"
-        for p in report["probes"]
+        *probe_lines(report["probes"]),
     ]
     lines += ["", "The closest pairs:", "", "| measure | records | value |", "|---|---|---|"]
     lines += [
@@ -219,6 +216,7 @@ LIMITS = """## Limits
 - The dialogues are authored, not logged. They are shorter and tidier than real ones.
 - Authors and readers are language models of one family. What they find natural may not be natural to everyone.
 - Each sequel has been read by one reader, of the same family of models that wrote it. Sequels are short and clean; people return to a topic in more words, and less clearly.
+- Records of the third split have been read by one reader among dialogues of their domain and one without any, of the same family of models that wrote them. Their authors say that many users share a mildly comic British tone in spite of their registers, that dialogues often end with a small extra job done, and that in some the right option is mostly what is left.
 - Lives were written to be asked about: each has many small facts, told once and clearly. People tell less, and repeat more. Each question has been read by one reader, who saw the whole life; that readers agree with the key shows that questions are clear, not that evidence is hard or easy to find.
 - All records are in English. Names are invented or taken from public name lists; any resemblance is coincidental. Nothing here is medical, legal or financial advice."""
 

@@ -3,7 +3,8 @@
 Question and options are written and sealed first. Only then is the letter drawn, and the dialogue
 is written to match it, so neither question nor options can give the answer away. The letter depends
 on the id alone: each cell of 150 records has 37 or 38 of each letter, and the twenty cells together
-have 750 of each. Asides are drawn in the same way, as an eleventh domain.
+have 750 of each; cells of the third split have 50. Asides are drawn in the same way, as an eleventh
+domain.
 
 A cell of one's own, with another split or domain, has five of each letter in every twenty records.
 It has to be declared, so that a misspelt domain is not drawn for.
@@ -21,11 +22,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scaleqa.errors import DataError
 from scaleqa.records.schema import (
     ASIDE,
-    CELL,
+    CELLS,
     DOMAINS,
     ID,
     LETTERS,
-    SPLITS,
     Case,
     Letter,
     Options,
@@ -70,16 +70,17 @@ def letter(record_id: str, declared: Collection[str] = ()) -> Letter:
     match = ID.fullmatch(record_id)
     if match and is_own(f"{match['split']}:{match['domain']}", declared):
         return _own(f"{match['split']}:{match['domain']}", int(match["number"]))
-    if not match or match["split"] not in SPLITS or match["domain"] not in DRAWN:
+    if not match or match["split"] not in CELLS or match["domain"] not in DRAWN:
         raise DataError(
             f"{record_id!r} is not an id; expected split:Domain-NNN with split one of "
-            f"{', '.join(SPLITS)} and domain one of {', '.join(DRAWN)}"
+            f"{', '.join(CELLS)} and domain one of {', '.join(DRAWN)}"
         )
     cell = f"{match['split']}:{match['domain']}"
-    # 150 is not a multiple of four: two letters get a 38th record, alternating over the cells.
-    turn = DRAWN.index(match["domain"]) + SPLITS.index(match["split"])
-    lots: list[Letter] = [*LETTERS * (CELL // len(LETTERS)), *(("A", "B"), ("C", "D"))[turn % 2]]  # type: ignore[list-item]
-    block, place = divmod(int(match["number"]) - 1, CELL)
+    # Cells are no multiple of four: two letters get one more, alternating over the cells.
+    turn = DRAWN.index(match["domain"]) + [*CELLS].index(match["split"])
+    size = CELLS[match["split"]]
+    lots: list[Letter] = [*LETTERS * (size // len(LETTERS)), *(("A", "B"), ("C", "D"))[turn % 2]]  # type: ignore[list-item]
+    block, place = divmod(int(match["number"]) - 1, size)
     random.Random(f"lots:{cell}:{block}").shuffle(lots)
     return lots[place]
 
@@ -87,7 +88,7 @@ def letter(record_id: str, declared: Collection[str] = ()) -> Letter:
 def is_own(cell: str, declared: Collection[str]) -> bool:
     """Returns whether a cell was declared and is none of those that ship."""
     split, _, domain = cell.partition(":")
-    return cell in declared and not (split in SPLITS and domain in DRAWN)
+    return cell in declared and not (split in CELLS and domain in DRAWN)
 
 
 def _own(cell: str, number: int) -> Letter:

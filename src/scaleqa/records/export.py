@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scaleqa.errors import DataError
-from scaleqa.records.schema import SPLITS, Record
+from scaleqa.records.schema import CELLS, Record
 
 FRONT = """---
 license: cc-by-4.0
@@ -34,7 +34,7 @@ def export(records: Sequence[Record], out: Path, form: str, card: str) -> list[P
         raise DataError(f"no format {form!r}; there are {', '.join(writers)}")
     out.mkdir(parents=True, exist_ok=True)
     written = []
-    for split in SPLITS:
+    for split in CELLS:
         rows = [record.model_dump() for record in records if record.split == split]
         if rows:
             path = out / f"{split}.{form}"

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from scaleqa.errors import DataError
-from scaleqa.records.schema import Aside, Life, Record, Sequel, Wording
+from scaleqa.records.schema import SPLITS, Aside, Life, Record, Sequel, Wording
 
 PLACE = "data"
 DRAWS = "draws.jsonl"
@@ -21,6 +21,9 @@ TALK = "talk.jsonl"
 SEQUEL_READINGS = "sequel-readings.jsonl"
 TRACK_READINGS = "track-readings.jsonl"
 TALK_READINGS = "talk-readings.jsonl"
+THIRD_READINGS = "third-readings.jsonl"
+THIRD_FUNNEL = "third-funnel.json"
+THIRD_VALIDATION = "third-validation.json"
 FUNNELS = "track-funnels.json"
 CALIBRATION = "calibration.jsonl"
 RECEIPTS = "receipts.jsonl"
@@ -36,6 +39,7 @@ BESIDE = (
     TALK_READINGS,
     CALIBRATION,
     RECEIPTS,
+    THIRD_READINGS,
 )
 Line = TypeVar("Line", bound=BaseModel)
 
@@ -59,9 +63,13 @@ class Supplements:
     talk: Sequence[Life] = ()
 
 
-def shipped() -> list[Record]:
-    """Returns the records that ship with the package, ordered by split, domain and number."""
-    return load_lines(_data_files(), Record)
+def shipped(split: str | None = None) -> list[Record]:
+    """Returns records that ship with the package, ordered by split, domain and number.
+
+    Args:
+        split: The split; by default the two that are the paper's 3,000 records.
+    """
+    return load_lines(_data_files((split,) if split else SPLITS), Record)
 
 
 def shipped_sequels() -> list[Sequel]:
@@ -210,8 +218,8 @@ def load_lines(files: Iterable[Traversable], model: type[Line]) -> list[Line]:
     return found
 
 
-def _data_files() -> Iterator[Traversable]:
-    for split in sorted(data_dir().iterdir(), key=lambda entry: entry.name):
-        if split.is_dir() and split.name.startswith("s"):
-            files = [f for f in split.iterdir() if f.name.endswith(".jsonl")]
+def _data_files(splits: Iterable[str]) -> Iterator[Traversable]:
+    for split in splits:
+        if (place := data_dir() / split).is_dir():
+            files = [f for f in place.iterdir() if f.name.endswith(".jsonl")]
             yield from sorted(files, key=lambda file: file.name)

@@ -4,8 +4,9 @@ Each probe picks an option by one surface cue. If several options tie, the point
 them. Probes that do not see the dialogue must stay near chance.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +38,38 @@ class Probe:
     limit: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """A surface cue.
+
+    Attributes:
+        name: What it picks.
+        scores: The scores of the options of each record, by letter; the highest is picked.
+        limit: The highest accuracy allowed.
+    """
+
+    name: str
+    scores: Sequence[Sequence[float]]
+    limit: float
+
+    def picks(self, number: int) -> list[str]:
+        """Returns the letters that it picks for a record; several if they tie."""
+        row = self.scores[number]
+        return [letter for letter, s in zip(LETTERS, row, strict=True) if s == max(row)]
+
+
 def lexical_probes(records: Sequence[Record]) -> list[Probe]:
     """Runs the probes that use words only."""
+    return [_probe(cue, records) for cue in lexical_cues(records)]
+
+
+def embedding_probes(records: Sequence[Record], embedder: Embedder) -> list[Probe]:
+    """Runs the probes that use embeddings."""
+    return [_probe(cue, records) for cue in embedding_cues(records, embedder)]
+
+
+def lexical_cues(records: Sequence[Record]) -> list[Cue]:
+    """Returns the cues that use words only."""
     cues: tuple[tuple[str, Score, float], ...] = (
         ("longest option", lambda r: [len(o) for o in r.options.as_list()], BLIND_LIMIT),
         ("shortest option", lambda r: [-len(o) for o in r.options.as_list()], BLIND_LIMIT),
@@ -51,12 +82,13 @@ def lexical_probes(records: Sequence[Record]) -> list[Probe]:
         ),
     )
     return [
-        _probe(name, records, [score(r) for r in records], limit) for name, score, limit in cues
+        Cue(name=name, scores=[score(r) for r in records], limit=limit)
+        for name, score, limit in cues
     ]
 
 
-def embedding_probes(records: Sequence[Record], embedder: Embedder) -> list[Probe]:
-    """Runs the probes that use embeddings."""
+def embedding_cues(records: Sequence[Record], embedder: Embedder) -> list[Cue]:
+    """Returns the cues that use embeddings."""
     count = len(records)
     if not count:
         return []
@@ -68,7 +100,7 @@ def embedding_probes(records: Sequence[Record], embedder: Embedder) -> list[Prob
         ("option most similar to the dialogue", [r.text for r in records], SEEING_LIMIT),
     ):
         scores = np.einsum("nod,nd->no", options, embedder.embed(texts))
-        out.append(_probe(name, records, scores.tolist(), limit))
+        out.append(Cue(name=name, scores=scores.tolist(), limit=limit))
     return out
 
 
@@ -77,12 +109,23 @@ def _shares(record: Record, text: str) -> list[float]:
     return [share(option, pool) for option in record.options.as_list()]
 
 
-def _probe(
-    name: str, records: Sequence[Record], scores: Sequence[Sequence[float]], limit: float
-) -> Probe:
+def _probe(cue: Cue, records: Sequence[Record]) -> Probe:
     points = 0.0
-    for record, row in zip(records, scores, strict=True):
-        tied = [letter for letter, s in zip(LETTERS, row, strict=True) if s == max(row)]
+    for number, record in enumerate(records):
+        tied = cue.picks(number)
         points += (record.answer in tied) / len(tied)
     accuracy = points / len(records) if records else 0.0
-    return Probe(name=name, accuracy=accuracy, interval=wilson(points, len(records)), limit=limit)
+    interval = wilson(points, len(records))
+    return Probe(name=cue.name, accuracy=accuracy, interval=interval, limit=cue.limit)
+
+
+def probe_lines(probes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Writes the probes of a validation report as a table in Markdown."""
+    lines = ["| shortcut probe | accuracy | 95 % interval | limit |", "|---|---|---|---|"]
+    for probe in probes:
+        low, high = probe["interval"]
+        lines.append(
+            f"| {probe['name']} | {probe['accuracy']:.3f} | {low:.3f}–{high:.3f} | "
+            f"≤ {probe['limit']} |"
+        )
+    return lines

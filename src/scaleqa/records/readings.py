@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict
 
 from scaleqa.errors import DataError
 from scaleqa.records.draw import DrawReceipt, seal, seal_of
-from scaleqa.records.load import TRACK_READINGS, files_beside, load_lines
-from scaleqa.records.schema import ASIDE, Aside, Letter, Record, Wording
+from scaleqa.records.load import THIRD_READINGS, TRACK_READINGS, files_beside, load_lines
+from scaleqa.records.schema import ASIDE, Case, Letter, Record, Wording
 
 Mode = Literal["shelf", "open", "closed"]
 Flag = Literal["ambiguous", "unsupported", "leak", "contrived", "unnatural"]
@@ -87,6 +87,11 @@ class Judged:
     flags: Mapping[str, int]
 
 
+def shipped_third_readings() -> list[Reading]:
+    """Returns all readings of the third split, including of records left out."""
+    return load_lines(files_beside(None, THIRD_READINGS), Reading)
+
+
 def shipped_track_readings() -> list[Reading]:
     """Returns all readings of second wordings and asides, including of those left out."""
     return load_lines(files_beside(None, TRACK_READINGS), Reading)
@@ -106,9 +111,9 @@ def sealed_wordings(wordings: Iterable[Wording], records: Iterable[Record]) -> l
     ]
 
 
-def sealed_asides(asides: Iterable[Aside]) -> list[Sealed]:
-    """Returns what asides are judged by."""
-    return [Sealed(id=aside.id, seal=seal_of(aside), answer=aside.answer) for aside in asides]
+def sealed_cases(cases: Iterable[Case]) -> list[Sealed]:
+    """Returns what asides, or records, are judged by."""
+    return [Sealed(id=case.id, seal=seal_of(case), answer=case.answer) for case in cases]
 
 
 def is_aside_id(name: str) -> bool:

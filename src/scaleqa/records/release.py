@@ -21,14 +21,14 @@ from typing import Generic, TypeVar
 from scaleqa.errors import DataError
 from scaleqa.records.draw import DrawReceipt, mismatches
 from scaleqa.records.load import Supplements
-from scaleqa.records.readings import Reading, Sealed, outcomes, sealed_asides, sealed_wordings
+from scaleqa.records.readings import Reading, Sealed, outcomes, sealed_cases, sealed_wordings
 from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Aside, Life, Record, Wording
 from scaleqa.records.talk_readings import TalkReading, talk_outcomes
-from scaleqa.records.validate import supplement_findings
+from scaleqa.records.validate import supplement_findings, validate
 
 # Second wordings of a cell; spare ones are left out, so that cells are even.
 MOST_WORDINGS = 30
-Item = TypeVar("Item", Wording, Aside, Life)
+Item = TypeVar("Item", Wording, Aside, Life, Record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +110,22 @@ def release_asides(
         DataError: An aside was changed after it was read.
     """
     faulty = _faulty(Supplements(asides=asides), []) | {*mismatches(asides, receipts)}
-    sound, funnel = _sift(asides, faulty, readings, sealed_asides(asides))
+    sound, funnel = _sift(asides, faulty, readings, sealed_cases(asides))
     return _released(sound, funnel)
+
+
+def release_third(
+    records: Sequence[Record], receipts: Sequence[DrawReceipt], readings: Sequence[Reading]
+) -> Released[Record]:
+    """Chooses the released records of the third split: all that checks and readers found sound.
+
+    Raises:
+        DataError: A record was changed after it was read.
+    """
+    found = validate(records, receipts=receipts)
+    faulty = {where for finding in found.critical for where in finding.where.split()}
+    sound, funnel = _sift(records, faulty, readings, sealed_cases(records))
+    return _released(sound, {"questions and options frozen, letters drawn": len(receipts)} | funnel)
 
 
 def release_talk(lives: Sequence[Life], readings: Sequence[TalkReading]) -> Released[Life]:

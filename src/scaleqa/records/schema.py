@@ -25,6 +25,9 @@ DOMAINS = (
 ASIDE: Final = "Aside"
 LETTERS = ("A", "B", "C", "D")
 CELL = 150
+# A further split, which breaks habits of the first two. It is smaller, and used only by name.
+THIRD: Final = "s3"
+CELLS: Final = {**dict.fromkeys(SPLITS, CELL), THIRD: 50}
 
 Letter = Literal["A", "B", "C", "D"]
 Kind = Literal[

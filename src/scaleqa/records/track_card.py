@@ -8,6 +8,7 @@ from scaleqa.records.readings import FATAL, Judged
 from scaleqa.records.schema import SPLITS, Aside, Life, Wording
 from scaleqa.records.talk_card import talk_section
 from scaleqa.records.talk_readings import TalkJudged
+from scaleqa.records.third_card import ThirdFacts
 
 MODES = {
     "shelf": "picked the dialogue among 20, then answered",
@@ -18,7 +19,7 @@ MODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackFacts:
-    """What the card says about second wordings, asides and talk.
+    """What the card says about what is beside the records of the first two splits.
 
     Attributes:
         wordings: The released second wordings.
@@ -27,6 +28,7 @@ class TrackFacts:
         funnels: How many each stage kept, for `wordings`, `asides` and `talk`.
         judged: The results of readings of second wordings and asides, by kind of question.
         judged_talk: The results of readings of questions about lives.
+        third: The third split.
     """
 
     wordings: Sequence[Wording] = ()
@@ -35,6 +37,7 @@ class TrackFacts:
     funnels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     judged: Mapping[str, Sequence[Judged]] = field(default_factory=dict)
     judged_talk: TalkJudged | None = None
+    third: ThirdFacts = field(default_factory=ThirdFacts)
 
 
 def track_sections(facts: TrackFacts) -> list[str]:

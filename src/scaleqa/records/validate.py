@@ -6,7 +6,7 @@ record.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scaleqa.records import asides, sequels, talk, wordings
@@ -14,7 +14,7 @@ from scaleqa.records.draw import DrawReceipt, is_own, mismatches
 from scaleqa.records.duplicates import Pair, embedding_pairs, lexical_pairs
 from scaleqa.records.load import BadLine, Supplements
 from scaleqa.records.probes import Probe, embedding_probes, lexical_probes
-from scaleqa.records.schema import CELL, DOMAINS, LETTERS, SPLITS, Case, Record
+from scaleqa.records.schema import CELL, CELLS, DOMAINS, LETTERS, SPLITS, THIRD, Case, Record
 from scaleqa.records.text import common_words, names
 from tsim.embed import Embedder
 
@@ -27,8 +27,10 @@ MEMORY_PROBE = re.compile(
 CATCH_ALL = re.compile(
     r"\b(all|none|both|neither) of (the (above|others|options|rest)|these)\b", re.IGNORECASE
 )
-TURNS = (5, 10)
-WORDS = (70, 165)
+# Fewest and most turns and words of a dialogue.
+TURNS = {THIRD: (4, 14)}
+WORDS = {THIRD: (45, 650)}
+USUAL_TURNS, USUAL_WORDS = (5, 10), (70, 165)
 OPTION_WORDS = 26
 REUSED_NAME = 3
 CLOSEST = 5
@@ -208,9 +210,11 @@ def lengths(record: Record) -> list[Finding]:
     """Checks the lengths of a record's parts."""
     turns, words = len(record.dialogue), len(record.text.split())
     longest = max(len(option.split()) for option in record.options.as_list())
+    few, many = TURNS.get(record.split, USUAL_TURNS)
+    short, long = WORDS.get(record.split, USUAL_WORDS)
     checks = (
-        (TURNS[0] <= turns <= TURNS[1], f"{turns} turns, expected {TURNS[0]} to {TURNS[1]}"),
-        (WORDS[0] <= words <= WORDS[1], f"{words} words, expected {WORDS[0]} to {WORDS[1]}"),
+        (few <= turns <= many, f"{turns} turns, expected {few} to {many}"),
+        (short <= words <= long, f"{words} words, expected {short} to {long}"),
         (longest <= OPTION_WORDS, f"an option of {longest} words"),
         (len(record.evidence) <= len(LETTERS) - 1, f"{len(record.evidence)} evidence turns"),
     )
@@ -225,7 +229,7 @@ def _ids(records: Sequence[Record], declared: Collection[str]) -> list[Finding]:
         if count > 1:
             found.append(Finding(code="id", where=record_id, message=f"occurs {count} times"))
     for record in records:
-        known = record.split in SPLITS and record.domain in DOMAINS
+        known = record.split in CELLS and record.domain in DOMAINS
         if not known and not is_own(record.cell, declared):
             found.append(Finding(code="id", where=record.id, message="unknown split or domain"))
     return found
@@ -236,6 +240,8 @@ def _balance(records: Sequence[Record]) -> list[Finding]:
     by_cell: dict[str, Counter[str]] = defaultdict(Counter)
     for record in records:
         by_cell[record.cell][record.answer] += 1
+    if {record.split for record in records} == {THIRD}:
+        return _third_balance(by_cell)
     for cell in (f"{split}:{domain}" for split in SPLITS for domain in DOMAINS):
         counts = [by_cell[cell][letter] for letter in LETTERS]
         if sum(counts) != CELL or not set(counts) <= {CELL // 4, CELL // 4 + 1}:
@@ -247,6 +253,21 @@ def _balance(records: Sequence[Record]) -> list[Finding]:
                     f"{CELL // 4} or {CELL // 4 + 1} of each",
                 )
             )
+    return found
+
+
+def _third_balance(by_cell: Mapping[str, Counter[str]]) -> list[Finding]:
+    """Checks the third split, which keeps all that is sound instead of the same number of each."""
+    found = []
+    least = CELLS[THIRD] // 5
+    for cell in (f"{THIRD}:{domain}" for domain in DOMAINS):
+        counts = [by_cell[cell][letter] for letter in LETTERS]
+        if sum(counts) < CELLS[THIRD] or min(counts) < least:
+            message = (
+                f"{sum(counts)} records with letters {counts}, expected at least {CELLS[THIRD]} "
+                f"with {least} of each"
+            )
+            found.append(Finding(code="balance", where=cell, message=message))
     return found
 
 

@@ -6,7 +6,8 @@ import typer
 
 from tsim.cli.keys import has_keys, shown_access
 from tsim.errors import InputError
-from tsim.server.settings import Settings, is_loopback
+from tsim.ports import is_loopback
+from tsim.server.settings import Settings
 
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(help="The port; 0 for a free one.")]
@@ -42,9 +43,3 @@ def keys_needed(there: Settings, host: str, *, wanted: bool) -> bool:
             f"{where}"
         )
     return wanted
-
-
-def address(host: str, port: int) -> str:
-    """Returns the URL of a server."""
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}"

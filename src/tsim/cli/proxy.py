@@ -12,12 +12,12 @@ from tsim.cli.listening import (
     Host,
     Port,
     WithKeys,
-    address,
     keys_needed,
 )
 from tsim.cli.options import PLACE, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
 from tsim.errors import ModelError, RemoteError, UnknownModelError
+from tsim.ports import address
 
 
 def proxy(

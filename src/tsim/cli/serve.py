@@ -13,11 +13,11 @@ from tsim.cli.listening import (
     Host,
     Port,
     WithKeys,
-    address,
     keys_needed,
 )
 from tsim.cli.options import PLACE, Database, Model, Place, PresetName
 from tsim.cli.shell import AsJson, print_json, tell
+from tsim.ports import address
 from tsim.server.settings import Settings
 
 

@@ -3,12 +3,13 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Hashable
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote_to_bytes
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tsim.browsers import host_name, same_host
 from tsim.errors import (
     AccessError,
     InputError,
@@ -17,10 +18,11 @@ from tsim.errors import (
     TooManyError,
     TsimError,
 )
+from tsim.ports import LOOPBACK
 from tsim.server import problems
 from tsim.server.processes import Shared
 from tsim.server.service import SENDER
-from tsim.server.settings import LOOPBACK, Settings
+from tsim.server.settings import Settings
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Where a browser says that a request comes from: the server's own pages, or its user.
@@ -89,13 +91,13 @@ class Guard:
         """Returns how many bytes the body may have."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if self._hosts is not None and _name(host) not in self._hosts:
+        if self._hosts is not None and host_name(host) not in self._hosts:
             raise AccessError(
                 f"this server is not called {host!r:.80}; address it as it was started, or start "
                 "it with --allow-host"
             )
         origin = headers.get("origin")
-        if scope["method"] not in SAFE and origin is not None and not _same(origin, host):
+        if scope["method"] not in SAFE and origin is not None and not same_host(origin, host):
             raise AccessError("requests of other sites are refused")
         # A page cannot read the answer, but learn from how long it takes, and make work.
         if headers.get("sec-fetch-site", "none") not in OWN and not _opened(headers):
@@ -195,19 +197,6 @@ def allowed_hosts(settings: Settings) -> frozenset[str] | None:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     own = () if settings.host in EVERYWHERE else (host,)
     return frozenset(name.lower() for name in (*LOOPBACK, *own, *settings.hosts))
-
-
-def _name(host: str) -> str:
-    """Returns a Host header without its port."""
-    name, colon, port = host.lower().rpartition(":")
-    return name if colon and port.isdecimal() else host.lower()
-
-
-def _same(origin: str, host: str) -> bool:
-    try:
-        return urlsplit(origin).netloc.lower() == host.lower()
-    except ValueError:
-        return False
 
 
 def _opened(headers: Headers) -> bool:

@@ -8,11 +8,10 @@ from contextlib import contextmanager, suppress
 import uvicorn
 from starlette.applications import Starlette
 
+from tsim import ports
 from tsim.errors import InputError
 from tsim.server.protocol import bounded
 from tsim.server.settings import Settings
-
-BACKLOG = 2048
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -21,21 +20,7 @@ def listen(settings: Settings) -> socket.socket:
     Raises:
         InputError: The address is in use, or not of this machine.
     """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # With the protocol named, asyncio sends what it has at once, and does not wait for the other
-    # side to acknowledge the headers of an answer before it sends the body.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((settings.host, settings.port))
-        found.listen(BACKLOG)
-    except OSError as error:
-        found.close()
-        raise InputError(
-            f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}; choose "
-            "another address with --host and --port"
-        ) from error
-    return found
+    return ports.listen(settings.host, settings.port)
 
 
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:
@@ -76,7 +61,7 @@ def make_server(
         access_log=False,  # addresses name threads, and threads name people
         server_header=False,
         proxy_headers=False,
-        backlog=1 if among else BACKLOG,
+        backlog=1 if among else ports.BACKLOG,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
     )
@@ -91,7 +76,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for one in sockets or ():
-            one.listen(BACKLOG)  # asyncio's is also how many it takes at a time
+            one.listen(ports.BACKLOG)  # asyncio's is also how many it takes at a time
         if self.started:
             self._ready()
 

@@ -1,16 +1,14 @@
 """What a server is started with."""
 
-import ipaddress
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tsim.errors import InputError
+from tsim.ports import is_loopback
 from tsim.residency import RESIDENT_TURNS
 from tsim.server.names import FILE, check_namespace
 
-# Names and addresses by which only this machine reaches itself.
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 DEFAULT_NAMESPACE = "default"
 
 
@@ -131,11 +129,3 @@ class Settings:
     def access(self) -> Path | str:
         """The file of keys and of the audit log, or the address of the database that has them."""
         return self.store if self.store is not None else self.directory / "access.sqlite"
-
-
-def is_loopback(host: str) -> bool:
-    """Returns whether an address to listen on is reached by this machine alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -1,36 +1,17 @@
 """The inspector in a real browser: slider, keyboard, colours, phones, nothing from elsewhere."""
 
 import re
-import shutil
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.browser import CONTRAST, LOOKS, UNNAMED, wait, watched
 from tests.support.inspecting import WordEmbedder
 from tests.support.served import make_key, served
 from tests.tsim.server.test_inspector import NASTY, talk
 from tsim import Memory, NewTurn
 from tsim.server.access import Scope
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-).split()
 THREAD = "/inspector/thread?thread=t"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium") or CHROMIUM
-    if not Path(chromium).exists():
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield opened
-        opened.close()
 
 
 def woven(count):
@@ -71,40 +52,12 @@ def left(place, thread):
 @pytest.fixture
 def open_page(browser, address):
     """Opens pages; what they complain about, or ask of others, fails the test."""
-    contexts, wrong = [], []
-
-    def opened(**options):
-        context = browser.new_context(base_url=address, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
-        page.on("request", lambda request: _check(request.url))
-        return page
-
-    def _check(url):
-        if urlsplit(url).netloc != urlsplit(address).netloc:
-            wrong.append(url)
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    with watched(browser, address) as opened:
+        yield opened
 
 
 def blocks(page):
     return page.locator("a.block").count()
-
-
-def wait(page, condition):
-    """Waits until something holds; the policy of the pages lets no string be evaluated in them."""
-    for _ in range(300):
-        if condition():
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("it did not happen within 15 s")
 
 
 def test_the_slider_redraws_the_map(open_page):
@@ -245,13 +198,6 @@ PAGES = {
     "woven": "/inspector/ask?thread=woven&query=word30x1+word30x2+word30x5",
     "forget": "/inspector/forget?thread=t&turns=1-3",
 }
-LOOKS = {
-    "light": {"color_scheme": "light", "viewport": {"width": 1200, "height": 900}},
-    "dark": {"color_scheme": "dark", "viewport": {"width": 1200, "height": 900}},
-    "phone": {"color_scheme": "light", "viewport": {"width": 360, "height": 740}},
-}
-# The lowest contrast of text with what is behind it, over all elements that have text.
-CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -272,12 +218,7 @@ def test_everything_has_a_name_and_focus_is_seen(open_page):
     page = open_page()
     for name, path in PAGES.items():
         page.goto(path)
-        unnamed = page.evaluate(
-            """() => [...document.querySelectorAll("svg, input:not([type=hidden]), button, a")]
-            .filter(e => !e.closest("[aria-hidden]") && !e.closest("[hidden]"))
-            .filter(e => !e.getAttribute("aria-label") && !e.textContent.trim() && !e.labels?.[0])
-            .map(e => e.outerHTML.slice(0, 120))"""
-        )
+        unnamed = page.evaluate(UNNAMED)
         assert unnamed == [], name
     page.keyboard.press("Tab")
     assert re.search("Skip", page.evaluate("document.activeElement.textContent"))

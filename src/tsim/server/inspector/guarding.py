@@ -10,10 +10,10 @@ import hmac
 import json
 import time
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 from fastapi import Request
 
+from tsim.browsers import is_own
 from tsim.errors import AccessError
 
 LASTS = 900.0
@@ -54,12 +54,5 @@ class Tokens:
 
 def require_same_site(request: Request) -> None:
     """Raises `AccessError` unless a browser says that a form was sent by a page of this server."""
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    here = request.headers.get("host", "")
-    if site is not None:
-        same = site == "same-origin"
-    else:
-        same = origin is not None and bool(here) and urlsplit(origin).netloc == here
-    if not same or origin == "null":
+    if not is_own(request.headers):
         raise AccessError("forms of the inspector are sent from its own pages; open it and retry")

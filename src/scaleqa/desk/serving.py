@@ -1,0 +1,54 @@
+"""Serves a desk on this machine until it is told to stop."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from tsim.errors import InputError
+from tsim.ports import address, listen
+
+HOST = "127.0.0.1"
+
+
+def serve(app: ASGIApp, *, port: int, started: Callable[[str], None]) -> None:
+    """Answers requests of this machine until SIGINT or SIGTERM; those begun are finished.
+
+    Args:
+        app: The application.
+        port: The port; 0 for a free one.
+        started: Called with the URL as soon as connections are taken.
+
+    Raises:
+        InputError: The port is in use.
+    """
+    try:
+        listening = listen(HOST, port)
+    except InputError:
+        if not 0 <= port < 1 << 16:
+            raise InputError(
+                f"--port is {port}; expected 1 to 65535, or 0 for a free one"
+            ) from None
+        raise InputError(
+            f"port {port} is in use; choose another with --port, 0 for a free one"
+        ) from None
+    started(address(HOST, listening.getsockname()[1]))
+    with suppress(KeyboardInterrupt):  # how one stops it
+        make_server(app).run(sockets=[listening])
+
+
+def make_server(app: ASGIApp) -> uvicorn.Server:
+    """Returns a server that has not begun to answer."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+    )
+    return uvicorn.Server(config)

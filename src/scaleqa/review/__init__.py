@@ -1,0 +1,1 @@
+"""The review desk: people accept, edit or reject records, one by one."""
