@@ -5,7 +5,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,9 @@ from scaleqa.audit.files import read_plan as read_audit
 from scaleqa.audit.forms import read_form
 from scaleqa.backends import read_price
 from scaleqa.backends.openai import Completion
+from scaleqa.construct import EXAMPLE, load_plan
+from scaleqa.construct.ledger import read_receipts
+from scaleqa.construct.replies import GivenUpError, MalformedError, OpenReading, read_reply
 from scaleqa.datasets import open_threads
 from scaleqa.datasets.tiage import load_chats
 from scaleqa.desk import Person, Visit, read_entries
@@ -270,6 +273,8 @@ def _replies() -> Iterator[Target]:
     yield Target(name="completions", seeds=[json.dumps(whole)], read=_read_completion)
     facts = ['Here: {"entities": ["a"], "triples": [["a", "is", "b"]]} done']
     yield Target(name="extracted facts", seeds=facts, read=lambda text: _object(decoded(text)))
+    readings = ['```json\n{"answer": "A", "evidence": [2], "flags": ["contrived"]}\n```']
+    yield Target(name="readings", seeds=[*readings, '{"drop": "no"}'], read=_read_reading)
     lines = [
         '{"id": 1, "results": [{"turns": [3], "score": 0.5}, {"text": "one gpu"}], "more": 1}',
         '{"embed": ["one gpu"], "query": true}', '{"id": 1, "error": "out of space"}',
@@ -277,6 +282,11 @@ def _replies() -> Iterator[Target]:
     yield Target(
         name="programs", seeds=lines, read=lambda text: read_line(encoded(text), Results, 1)
     )
+
+
+def _read_reading(text: str) -> None:
+    with suppress(MalformedError, GivenUpError):
+        read_reply(decoded(text), OpenReading)
 
 
 def _proxied() -> Iterator[Target]:
@@ -411,6 +421,21 @@ def _files(directory: Path) -> Iterator[Target]:
     lines = [row().model_dump_json(exclude_none=True) + "\n", json.dumps(former_row()) + "\n"]
     yield Target(
         name="rows", seeds=lines, read=_from_file(rows / "one.jsonl", lambda _: all_rows(rows))
+    )
+    yield Target(
+        name="plans of construction",
+        seeds=[EXAMPLE],
+        read=_from_file(directory / "construct.toml", load_plan),
+    )
+    posed = {"kind": "asked", "at": "t", "key": "k", "item": "i", "ask": "open", "model": "m",
+             "prompt": "p", "sha256": "0"}  # fmt: skip
+    decision = {"item": "i", "verdict": "back", "to": "dialogue", "reasons": ["no"]}
+    decided = {"kind": "decided", "at": "t", "step": "read", "decisions": [decision]}
+    first = {"kind": "begun", "at": "t", "identity": "0", "plan": {}, "prompts": {}}
+    yield Target(
+        name="receipts of construction",
+        seeds=["".join(json.dumps(one) + "\n" for one in (first, posed, decided))],
+        read=_from_file(directory / "c.jsonl", read_receipts),
     )
     yield Target(name="plans", seeds=[_plan()], read=_from_file(directory / "plan.json", _planned))
     yield from _published(directory)

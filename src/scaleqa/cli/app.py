@@ -6,6 +6,7 @@ from scaleqa.cli import (
     audit,
     batch,
     build,
+    construct,
     cuts,
     data,
     fit,
@@ -44,6 +45,7 @@ app.command()(cuts.cuts)
 app.command()(fit.fit)
 app.add_typer(audit.app, name="audit")
 app.add_typer(batch.app, name="batch")
+app.add_typer(construct.app, name="construct")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
