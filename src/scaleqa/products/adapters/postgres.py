@@ -14,7 +14,9 @@ SECONDS = 60
 # PostgreSQL refuses to run for the superuser. In a user namespace of its own it is run by an
 # ordinary user, who owns what the superuser owns outside: no file changes hands, and no user is
 # added to the machine.
-ORDINARY = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
+ORDINARY = ("unshare", "--user", "--map-user=65534", "--map-group=65534", "--ipc")
+# What a killed server shared is gone with its directory, and does not stay in RAM.
+SHARED = ("-c", "dynamic_shared_memory_type=mmap")
 
 
 class Server:
@@ -37,12 +39,14 @@ class Server:
         _run([str(programs / "pg_ctl"), "stop", "-m", "fast", "-D", str(directory)])
         libraries = {"LD_LIBRARY_PATH": str(programs.parent / "lib")}
         self._process = subprocess.Popen(
-            [*_ordinary(), *command], stdin=subprocess.DEVNULL, env={**os.environ, **libraries}
+            [*_ordinary(), *command, *SHARED],
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **libraries},
         )
         self._wait([str(programs / "pg_isready"), "-q", "-d", self.url])
 
     def close(self) -> None:
-        """Ends the server, which removes what it shares in RAM."""
+        """Ends the server."""
         self._process.send_signal(signal.SIGINT)
         self._process.wait(SECONDS)
 
