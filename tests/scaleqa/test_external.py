@@ -193,8 +193,8 @@ def test_the_memory_of_servers_that_a_child_starts_is_counted(child, tools, tmp_
     holding = "x = bytearray(200_000_000); print(flush=True); input()"
     starting = (
         'if asked["op"] == "add":\n    import subprocess\n'
-        f"    server = subprocess.Popen([sys.executable, '-c', {holding!r}], start_new_session=True,\n"
-        "        stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        f"    server = subprocess.Popen([sys.executable, '-c', {holding!r}],\n"
+        "        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)\n"
         "    server.stdout.readline()"
     )
     system = open_system(child(starting), tools)

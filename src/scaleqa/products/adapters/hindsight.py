@@ -43,13 +43,14 @@ class Bank:
         )
 
     def search(self, query: str, limit: int) -> list[Found]:
-        """Recalls memories; each is of one document."""
+        """Recalls memories, each of one document; of equal scores, the earlier turn is first."""
         found = self._loop.run_until_complete(
             self._engine.recall_async(
                 BANK, query, max_tokens=MOST_TOKENS, request_context=self._context
             )
         )
-        return [Found(int(fact.document_id), None) for fact in found.results[:limit]]
+        turns = [Found(int(fact.document_id), fact.scores.final) for fact in found.results]
+        return sorted(turns, key=lambda one: (-one.score, one.turn))[:limit]
 
     def close(self) -> None:
         """Ends the server of the bank."""
