@@ -49,8 +49,8 @@ class Bank:
                 BANK, query, max_tokens=MOST_TOKENS, request_context=self._context
             )
         )
-        turns = [Found(int(fact.document_id), fact.scores.final) for fact in found.results]
-        return sorted(turns, key=lambda one: (-one.score, one.turn))[:limit]
+        ranked = sorted((-fact.scores.final, int(fact.document_id)) for fact in found.results)
+        return [Found(turn, -score) for score, turn in ranked[:limit]]
 
     def close(self) -> None:
         """Ends the server of the bank."""
