@@ -5,7 +5,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +17,14 @@ import httpx
 from mcp.server.mcpserver.exceptions import ToolError
 from starlette.datastructures import QueryParams
 
+from scaleqa.audit.book import rating, read_judgements
+from scaleqa.audit.files import read_plan as read_audit
+from scaleqa.audit.forms import read_form
 from scaleqa.backends import read_price
 from scaleqa.backends.openai import Completion
+from scaleqa.construct import EXAMPLE, load_plan
+from scaleqa.construct.ledger import read_receipts
+from scaleqa.construct.replies import GivenUpError, MalformedError, OpenReading, read_reply
 from scaleqa.datasets import open_threads
 from scaleqa.datasets.tiage import load_chats
 from scaleqa.desk import Person, Visit, read_entries
@@ -46,6 +52,7 @@ from scaleqa.systems.external.messages import Results
 from scaleqa.systems.external.messages import read as read_line
 from scaleqa.systems.hipporag.prompted import _object
 from scaleqa.testing import WordEmbedder
+from tests.support.audits import careful, tiny_plan
 from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.reviewing import fields_of
@@ -107,6 +114,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield _tools(directory / "tools")
     yield _fields()
     yield from _review(directory / "review")
+    yield from _audit(directory / "audit")
 
 
 def encoded(text: str) -> bytes:
@@ -265,6 +273,8 @@ def _replies() -> Iterator[Target]:
     yield Target(name="completions", seeds=[json.dumps(whole)], read=_read_completion)
     facts = ['Here: {"entities": ["a"], "triples": [["a", "is", "b"]]} done']
     yield Target(name="extracted facts", seeds=facts, read=lambda text: _object(decoded(text)))
+    readings = ['```json\n{"answer": "A", "evidence": [2], "flags": ["contrived"]}\n```']
+    yield Target(name="readings", seeds=[*readings, '{"drop": "no"}'], read=_read_reading)
     lines = [
         '{"id": 1, "results": [{"turns": [3], "score": 0.5}, {"text": "one gpu"}], "more": 1}',
         '{"embed": ["one gpu"], "query": true}', '{"id": 1, "error": "out of space"}',
@@ -272,6 +282,11 @@ def _replies() -> Iterator[Target]:
     yield Target(
         name="programs", seeds=lines, read=lambda text: read_line(encoded(text), Results, 1)
     )
+
+
+def _read_reading(text: str) -> None:
+    with suppress(MalformedError, GivenUpError):
+        read_reply(decoded(text), OpenReading)
 
 
 def _proxied() -> Iterator[Target]:
@@ -407,6 +422,21 @@ def _files(directory: Path) -> Iterator[Target]:
     yield Target(
         name="rows", seeds=lines, read=_from_file(rows / "one.jsonl", lambda _: all_rows(rows))
     )
+    yield Target(
+        name="plans of construction",
+        seeds=[EXAMPLE],
+        read=_from_file(directory / "construct.toml", load_plan),
+    )
+    posed = {"kind": "asked", "at": "t", "key": "k", "item": "i", "ask": "open", "model": "m",
+             "prompt": "p", "sha256": "0"}  # fmt: skip
+    decision = {"item": "i", "verdict": "back", "to": "dialogue", "reasons": ["no"]}
+    decided = {"kind": "decided", "at": "t", "step": "read", "decisions": [decision]}
+    first = {"kind": "begun", "at": "t", "identity": "0", "plan": {}, "prompts": {}}
+    yield Target(
+        name="receipts of construction",
+        seeds=["".join(json.dumps(one) + "\n" for one in (first, posed, decided))],
+        read=_from_file(directory / "c.jsonl", read_receipts),
+    )
     yield Target(name="plans", seeds=[_plan()], read=_from_file(directory / "plan.json", _planned))
     yield from _published(directory)
 
@@ -448,6 +478,37 @@ def _review(directory: Path) -> Iterator[Target]:
         name="review: settings",
         seeds=[wanted.model_dump_json()],
         read=_from_file(directory / "review.json", lambda path: load_review(path.parent)),
+    )
+
+
+def _audit(directory: Path) -> Iterator[Target]:
+    """The plan of an audit, its ratings, and the forms that they come from."""
+    directory.mkdir(exist_ok=True)
+    plan = tiny_plan()
+    (item,) = plan.items
+    values = careful(item)
+    form = {"form": "0" * 32, "base": "", "seconds": "9", "answer": "B", "cues": [*values.cues]}
+    form |= {name: str(point) for name, point in values.scales.items()}
+
+    def read(text: str) -> None:
+        sent = read_form(QueryParams(encoded(text).decode("utf-8", "replace")))
+        asked = sent.values.only(item.shown)
+        assert asked.only(item.shown) == asked
+
+    yield Target(name="audit: forms", seeds=[urlencode(form, doseq=True)], read=read)
+    line = rating(form="0" * 32, rater=1, item=item, base="", values=values, seconds=4)
+    draft = line.model_copy(update={"id": "1" * 32, "kind": "draft"})
+    yield Target(
+        name="audit: ratings",
+        seeds=[one.model_dump_json() + "\n" for one in (line, draft)],
+        read=_from_file(
+            directory / "ratings.jsonl", lambda path: read_judgements(path.parent, plan)
+        ),
+    )
+    yield Target(
+        name="audit: plans",
+        seeds=[plan.model_dump_json()],
+        read=_from_file(directory / "plan.json", lambda path: read_audit(path.parent)),
     )
 
 

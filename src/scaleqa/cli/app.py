@@ -3,8 +3,10 @@
 import typer
 
 from scaleqa.cli import (
+    audit,
     batch,
     build,
+    construct,
     cuts,
     data,
     fit,
@@ -41,7 +43,9 @@ app.command()(listings.backends)
 app.command()(listings.datasets)
 app.command()(cuts.cuts)
 app.command()(fit.fit)
+app.add_typer(audit.app, name="audit")
 app.add_typer(batch.app, name="batch")
+app.add_typer(construct.app, name="construct")
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")

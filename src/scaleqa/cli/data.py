@@ -30,6 +30,7 @@ from scaleqa.records.card import report_json, stats
 from scaleqa.records.draw import draw, read_ledger
 from scaleqa.records.export import export
 from scaleqa.records.load import (
+    CALIBRATION,
     FUNNELS,
     THIRD_FUNNEL,
     THIRD_VALIDATION,
@@ -71,6 +72,10 @@ PAIRS = (
     Column(key="two", head="record", form=text),
     Column(key="value", head="value"),
 )
+Declared = Annotated[
+    list[str],
+    typer.Option("--cell", help="A cell of your own, such as own:Gardening; may be repeated."),
+]
 PathArgument = Annotated[
     Path | None, typer.Argument(help="A JSONL file or directory; the built-in records by default.")
 ]
@@ -83,6 +88,7 @@ def validate_command(
     embeddings: Annotated[
         bool, typer.Option(help="Check semantic similarity too (embeds every record once).")
     ] = True,
+    cell: Declared = [],  # noqa: B006
     split: Annotated[
         str | None, typer.Option(help="A split of the built-in records, such as s3.")
     ] = None,
@@ -92,7 +98,7 @@ def validate_command(
 
     Example: scaleqa data validate my_records.jsonl --no-embeddings
     """
-    _, report = _validate(path, draws, embeddings, split)
+    _, report = _validate(path, draws, embeddings, split, cell)
     if as_json:
         print_json(asdict(report))
     else:
@@ -177,6 +183,7 @@ def card_command(
 @app.command("draw")
 def draw_command(
     frozen: Annotated[Path, typer.Argument(help="JSONL file with id, question and options.")],
+    cell: Declared = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Draw the correct letters for questions whose options are frozen.
@@ -185,7 +192,7 @@ def draw_command(
     """
     if not frozen.is_file():
         raise DataError(f"{frozen} does not exist")
-    receipts = draw(frozen, frozen.with_name("draws.jsonl"))
+    receipts = draw(frozen, frozen.with_name("draws.jsonl"), cell)
     if as_json:
         print_json([receipt.model_dump() for receipt in receipts])
     else:
@@ -329,7 +336,7 @@ def third_readings() -> list[Judged]:
 
 def calibration(records: Sequence[Record]) -> list[Calibration]:
     """Grades the answers that ship with the records."""
-    file = data_dir() / "calibration.jsonl"
+    file = data_dir() / CALIBRATION
     return calibrate(records, read_answers(file)) if file.is_file() else []
 
 
@@ -366,7 +373,11 @@ def _records(path: Path | None) -> list[Record]:
 
 
 def _validate(
-    path: Path | None, draws: Path | None, embeddings: bool, split: str | None = None
+    path: Path | None,
+    draws: Path | None,
+    embeddings: bool,
+    split: str | None = None,
+    declared: Sequence[str] = (),
 ) -> tuple[list[Record], Validation]:
     if split is not None and (path is not None or split not in CELLS):
         raise DataError(f"--split is for built-in records, and one of {', '.join(CELLS)}")
@@ -383,6 +394,7 @@ def _validate(
         embedder=embedder,
         release=path is None and split in (None, THIRD),
         supplements=supplements,
+        declared=declared,
     )
     return records, report
 

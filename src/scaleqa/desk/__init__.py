@@ -7,11 +7,12 @@ with tokens, safe pages, forms that count once, decisions that are on disk when 
 from scaleqa.desk.app import Desk, Page, Visit, create_app
 from scaleqa.desk.directory import held, secret_of
 from scaleqa.desk.journal import ID, Entry, Journal, new_id, read_entries
-from scaleqa.desk.people import People, Person
+from scaleqa.desk.people import Admission, People, Person
 from scaleqa.desk.serving import serve
 
 __all__ = [
     "ID",
+    "Admission",
     "Desk",
     "Entry",
     "Journal",

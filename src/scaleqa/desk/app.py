@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from scaleqa.desk.pages import Pages
-from scaleqa.desk.people import People, Person
+from scaleqa.desk.people import Admission, Person
 from scaleqa.errors import ScaleqaError
 from tsim.browsers import HEADERS, host_name, is_own
 from tsim.errors import AccessError, TooLargeError, TsimError
@@ -96,13 +96,17 @@ class Desk:
         pages: Their pages.
         package: The package with `templates/` and `assets/` of the room.
         filters: Functions that its templates use as filters, by name.
+        hosts: Names by which other machines reach it; this one's own are always there.
+        secure: Whether browsers may send its cookies by HTTPS alone.
     """
 
     title: str
-    people: People
+    people: Admission
     pages: Sequence[Page]
     package: str
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    hosts: frozenset[str] = frozenset()
+    secure: bool = False
 
 
 def create_app(desk: Desk) -> Starlette:
@@ -115,9 +119,10 @@ def create_app(desk: Desk) -> Starlette:
             raise HTTPException(HTTPStatus.NOT_FOUND, "There is no such page.")
         return found
 
-    routes = [Route("/assets/{name}", _guarded(pages, asset))]
+    hosts = desk.hosts.union(LOOPBACK)
+    routes = [Route("/assets/{name}", _guarded(pages, hosts, asset))]
     for one in desk.pages:
-        answer = _guarded(pages, _answering(desk, pages, one))
+        answer = _guarded(pages, hosts, _answering(desk, pages, one))
         routes.append(Route(f"/{{person}}{one.path}", answer, methods=[one.method]))
     app = Starlette(routes=routes)
 
@@ -138,7 +143,7 @@ def _answering(desk: Desk, pages: Pages, page: Page) -> _Answer:
         person = desk.people.get(name)
         given = request.query_params.get("token")
         if given is not None and page.method == "GET" and desk.people.admits(name, given):
-            return _entered(request, desk.people, name)
+            return _entered(request, desk, name, given)
         known = request.cookies.get(desk.people.cookie(name), "")
         if person is None or not desk.people.admits(name, known):
             raise AccessError(
@@ -162,15 +167,16 @@ def _answering(desk: Desk, pages: Pages, page: Page) -> _Answer:
     return answer
 
 
-def _entered(request: Request, people: People, name: str) -> Response:
+def _entered(request: Request, desk: Desk, name: str, token: str) -> Response:
     """Takes the token out of the address, where it could be seen, and into a cookie."""
     answer = RedirectResponse(request.url.path, HTTPStatus.SEE_OTHER, headers=HEADERS)
     answer.set_cookie(
-        people.cookie(name),
-        people.token(name),
+        desk.people.cookie(name),
+        token,
         max_age=COOKIE_SECONDS,
         path=f"/{name}/",
         httponly=True,
+        secure=desk.secure,
         samesite="lax",  # a link in a message is followed from elsewhere
     )
     return answer
@@ -185,12 +191,12 @@ async def _sent(request: Request) -> QueryParams:
     return QueryParams(body.decode("utf-8", "replace"))
 
 
-def _guarded(pages: Pages, answer: _Answer) -> _Answer:
-    """Refuses requests by other names than this machine's, and makes errors pages."""
+def _guarded(pages: Pages, hosts: frozenset[str], answer: _Answer) -> _Answer:
+    """Refuses requests by other names than the desk's, and makes errors pages."""
 
     async def guarded(request: Request) -> Response:
-        if host_name(request.headers.get("host", "")) not in LOOPBACK:
-            return _error(pages, HTTPStatus.FORBIDDEN, "This desk is for this machine alone.")
+        if host_name(request.headers.get("host", "")) not in hosts:
+            return _error(pages, HTTPStatus.FORBIDDEN, "This desk has another address.")
         try:
             return await answer(request)
         except AccessError as error:

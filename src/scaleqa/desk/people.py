@@ -5,6 +5,7 @@ import hmac
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from scaleqa.errors import DataError
 
@@ -24,6 +25,22 @@ class Person:
 
     name: str
     role: str
+
+
+class Admission(Protocol):
+    """Who is let in, and by which token."""
+
+    def get(self, name: str) -> Person | None:
+        """Returns the person of a name, if there is one."""
+        ...
+
+    def admits(self, name: str, token: str) -> bool:
+        """Returns whether a token is that of a person."""
+        ...
+
+    def cookie(self, name: str) -> str:
+        """Returns the name of a person's cookie."""
+        ...
 
 
 class People:

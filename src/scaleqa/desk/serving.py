@@ -12,28 +12,31 @@ from tsim.ports import address, listen
 HOST = "127.0.0.1"
 
 
-def serve(app: ASGIApp, *, port: int, started: Callable[[str], None]) -> None:
-    """Answers requests of this machine until SIGINT or SIGTERM; those begun are finished.
+def serve(app: ASGIApp, *, port: int, started: Callable[[str], None], host: str = HOST) -> None:
+    """Answers requests until SIGINT or SIGTERM; those begun are finished.
 
     Args:
         app: The application.
         port: The port; 0 for a free one.
         started: Called with the URL as soon as connections are taken.
+        host: The address of this machine to listen on; by default others cannot reach it.
 
     Raises:
-        InputError: The port is in use.
+        InputError: The port is in use, or the address is not of this machine.
     """
     try:
-        listening = listen(HOST, port)
+        listening = listen(host, port)
     except InputError:
         if not 0 <= port < 1 << 16:
             raise InputError(
                 f"--port is {port}; expected 1 to 65535, or 0 for a free one"
             ) from None
+        if host != HOST:
+            raise
         raise InputError(
             f"port {port} is in use; choose another with --port, 0 for a free one"
         ) from None
-    started(address(HOST, listening.getsockname()[1]))
+    started(address(host, listening.getsockname()[1]))
     with suppress(KeyboardInterrupt):  # how one stops it
         make_server(app).run(sockets=[listening])
 

@@ -8,16 +8,16 @@ API; a second file holds what rows need besides the answers.
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from scaleqa.backends import ChatModel, Price, Reply, Request
-from scaleqa.backends.openai import Completion, answer_body
+from scaleqa.backends.batchfile import read_answers, request_line, text_lines, to_lines
+from scaleqa.backends.openai import answer_body
 from scaleqa.errors import DataError
 from scaleqa.evaluate.feed import fed_system
 from scaleqa.evaluate.grading import Grading, Reading, graded
@@ -30,23 +30,6 @@ from scaleqa.packages import Package
 from scaleqa.prompts import Template
 from scaleqa.systems import Tools, check_systems
 from tsim.embed import Embedder
-
-URL = "/v1/chat/completions"
-
-
-class _Response(BaseModel):
-    status_code: int = 200
-    body: Any = None
-
-
-class _Line(BaseModel):
-    custom_id: str
-    response: _Response | None = None
-    error: Any = None
-
-    @property
-    def failed(self) -> bool:
-        return bool(self.error) or self.response is None or self.response.status_code != 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +110,8 @@ def export_batch(
                 rows.append({"custom_id": line["custom_id"], "row": stored})
                 if progress:
                     progress(len(rows), total)
-    write_whole(_rows_beside(out), _lines(rows))
-    write_whole(out, _lines(requests))
+    write_whole(_rows_beside(out), to_lines(rows))
+    write_whole(out, to_lines(requests))
     return total
 
 
@@ -160,7 +143,7 @@ def import_batch(
     if not beside.is_file():
         raise DataError(f"{beside} is missing; it is written by: scaleqa batch export")
     asked = dict(_asked(beside))
-    replies = _read_answers(answers, {*asked})
+    replies = read_answers(answers, {*asked})
     missing = len(asked) - len(replies)
     if missing and (not partial or not replies):
         raise DataError(
@@ -200,7 +183,7 @@ def _rows_beside(prompts: Path) -> Path:
 
 def _asked(beside: Path) -> Iterator[tuple[str, Row]]:
     """Reads what was asked; earlier versions wrote the row beside the id, not under a name."""
-    for place, text in enumerate(_text_lines(beside)):
+    for place, text in enumerate(text_lines(beside)):
         try:
             line = from_json(text)
             key = str(line.pop("custom_id"))
@@ -233,48 +216,4 @@ def _request_line(row: Row, body: dict[str, Any]) -> dict[str, Any]:
     """Writes a request; its id holds a hash, so that answers to another prompt do not fit."""
     content = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:8]
     key = f"{row.run.system}/{row.run.package}/{row.id}#{content}"
-    return {"custom_id": key, "method": "POST", "url": URL, "body": body}
-
-
-def _lines(values: Iterable[dict[str, Any]]) -> bytes:
-    return "".join(
-        json.dumps(value, ensure_ascii=False, sort_keys=True) + "\n" for value in values
-    ).encode()
-
-
-def _read_answers(paths: Sequence[Path], known: set[str]) -> Mapping[str, Reply]:
-    replies: dict[str, Reply] = {}
-    for path in paths:
-        for number, text in enumerate(_text_lines(path), 1):
-            try:
-                line = _Line.model_validate_json(text)
-                answer = None if line.failed else _said(line)
-            except ValidationError as error:
-                raise DataError(
-                    f"{path}, line {number} is no answer of a batch: {text[:200]!r}"
-                ) from error
-            if line.custom_id not in known:
-                raise DataError(
-                    f"{path}, line {number} answers {line.custom_id!r}, which was not asked; are "
-                    "these the answers to an earlier export?"
-                )
-            if answer and line.custom_id in replies:
-                raise DataError(f"{path}, line {number} answers {line.custom_id!r} a second time")
-            if answer:
-                replies[line.custom_id] = answer
-    return replies
-
-
-def _text_lines(path: Path) -> list[str]:
-    try:
-        return [line for line in path.read_text("utf-8").split("\n") if line.strip()]
-    except FileNotFoundError:
-        raise DataError(f"{path} is missing; it is what the provider gives back") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read as lines of JSON: {error}") from None
-
-
-def _said(line: _Line) -> Reply | None:
-    """Returns what was answered; None for silence, which is a failure as it is in a run."""
-    found = Completion.model_validate(line.response.body if line.response else None)
-    return None if found.silent else found.reply
+    return request_line(key, body)

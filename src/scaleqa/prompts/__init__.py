@@ -7,7 +7,7 @@ from importlib import resources
 
 from scaleqa.errors import DataError
 
-PLACE = re.compile(r"\{(context|question|options|letters|gold|answer)\}")
+PLACE = re.compile(r"\{([a-z]+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +32,17 @@ class Template:
         return PLACE.sub(lambda place: parts[place[1]], self.text)
 
 
-def template(name: str) -> Template:
+def template(name: str, of: str = "") -> Template:
     """Returns the prompt with the given name, for example `answer.v1`.
+
+    Args:
+        name: The name, with the version.
+        of: The folder of prompts for other purposes than answers and their judges.
 
     Raises:
         DataError: There is no such prompt.
     """
-    folder = resources.files(__name__)
+    folder = resources.files(__name__).joinpath(of)
     names = sorted(f.name.removesuffix(".txt") for f in folder.iterdir() if f.name.endswith(".txt"))
     if name not in names:
         raise DataError(f"no prompt {name!r}; there are {', '.join(names)}")

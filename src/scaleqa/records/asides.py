@@ -1,22 +1,27 @@
 """Checks of asides: the question must not give away where the fact is."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from scaleqa.records.draw import is_own
 from scaleqa.records.schema import SPLITS, Aside
 from scaleqa.records.stems import content
 
 FACT_WORDS = (4, 28)
 
 
-def problems(asides: Sequence[Aside]) -> Iterator[tuple[str, str]]:
+def problems(asides: Sequence[Aside], declared: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Checks asides one by one and together.
+
+    Args:
+        asides: The asides.
+        declared: Cells of one's own, as `split:domain`.
 
     Yields:
         Pairs of an id and a problem with that aside.
     """
     for aside in asides:
-        yield from ((aside.id, problem) for problem in _of_one(aside))
+        yield from ((aside.id, problem) for problem in _of_one(aside, declared))
     for aside_id, count in Counter(aside.id for aside in asides).items():
         if count > 1:
             yield aside_id, f"occurs {count} times"
@@ -27,8 +32,8 @@ def problems(asides: Sequence[Aside]) -> Iterator[tuple[str, str]]:
             yield aside.id, f"asks the same as {other}: their questions have the same content words"
 
 
-def _of_one(aside: Aside) -> Iterator[str]:
-    if aside.split not in SPLITS:
+def _of_one(aside: Aside, declared: Collection[str]) -> Iterator[str]:
+    if aside.split not in SPLITS and not is_own(aside.cell, declared):
         yield f"unknown split {aside.split!r}, expected one of {', '.join(SPLITS)}"
     least, most = FACT_WORDS
     length = len(aside.fact.split())

@@ -5,12 +5,15 @@ is written to match it, so neither question nor options can give the answer away
 on the id alone: each cell of 150 records has 37 or 38 of each letter, and the twenty cells together
 have 750 of each; cells of the third split have 50. Asides are drawn in the same way, as an eleventh
 domain.
+
+A cell of one's own, with another split or domain, has five of each letter in every twenty records.
+It has to be declared, so that a misspelt domain is not drawn for.
 """
 
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +33,8 @@ from scaleqa.records.schema import (
 
 # The domains that letters are drawn for, in the order that decides who gets a 38th letter.
 DRAWN = (*DOMAINS, ASIDE)
+# Records of a cell of one's own among which all letters are equally frequent.
+OWN = 20
 
 
 class DrawReceipt(BaseModel):
@@ -52,13 +57,19 @@ class Frozen(BaseModel):
     options: Options
 
 
-def letter(record_id: str) -> Letter:
+def letter(record_id: str, declared: Collection[str] = ()) -> Letter:
     """Returns the letter drawn for an id.
+
+    Args:
+        record_id: The id.
+        declared: Cells of one's own, as `split:domain`.
 
     Raises:
         DataError: The id has an unknown split or domain.
     """
     match = ID.fullmatch(record_id)
+    if match and is_own(f"{match['split']}:{match['domain']}", declared):
+        return _own(f"{match['split']}:{match['domain']}", int(match["number"]))
     if not match or match["split"] not in CELLS or match["domain"] not in DRAWN:
         raise DataError(
             f"{record_id!r} is not an id; expected split:Domain-NNN with split one of "
@@ -74,6 +85,19 @@ def letter(record_id: str) -> Letter:
     return lots[place]
 
 
+def is_own(cell: str, declared: Collection[str]) -> bool:
+    """Returns whether a cell was declared and is none of those that ship."""
+    split, _, domain = cell.partition(":")
+    return cell in declared and not (split in CELLS and domain in DRAWN)
+
+
+def _own(cell: str, number: int) -> Letter:
+    block, place = divmod(number - 1, OWN)
+    lots: list[Letter] = [*LETTERS * (OWN // len(LETTERS))]  # type: ignore[list-item]
+    random.Random(f"lots:{cell}:{block}").shuffle(lots)
+    return lots[place]
+
+
 def seal(question: str, options: Sequence[str]) -> str:
     """Hashes what must not change after the draw."""
     content = json.dumps([question, list(options)], ensure_ascii=False)
@@ -85,7 +109,7 @@ def seal_of(record: Case | Frozen) -> str:
     return seal(record.question, record.options.as_list())
 
 
-def draw(frozen: Path, ledger: Path) -> list[DrawReceipt]:
+def draw(frozen: Path, ledger: Path, declared: Collection[str] = ()) -> list[DrawReceipt]:
     """Draws letters for frozen questions and appends the receipts to a ledger.
 
     Drawing again with the same id, question and options returns the same receipt.
@@ -106,7 +130,7 @@ def draw(frozen: Path, ledger: Path) -> list[DrawReceipt]:
                 f"{frozen}, line {number}: {error.errors(include_url=False)[0]['msg']}; expected "
                 '{"id": …, "question": …, "options": {"A": …, "B": …, "C": …, "D": …}}'
             ) from error
-        receipt = DrawReceipt(id=item.id, seal=seal_of(item), letter=letter(item.id))
+        receipt = DrawReceipt(id=item.id, seal=seal_of(item), letter=letter(item.id, declared))
         if known.get(item.id, receipt) != receipt:
             raise DataError(
                 f"{item.id} was already drawn for another question or other options; freeze the "
@@ -135,7 +159,9 @@ def read_ledger(path: Path) -> list[DrawReceipt]:
     return receipts
 
 
-def mismatches(records: Iterable[Case], receipts: Iterable[DrawReceipt]) -> Mapping[str, str]:
+def mismatches(
+    records: Iterable[Case], receipts: Iterable[DrawReceipt], declared: Collection[str] = ()
+) -> Mapping[str, str]:
     """Finds records that do not match their receipt.
 
     Records are matched by seal, because a release renumbers them.
@@ -151,7 +177,7 @@ def mismatches(records: Iterable[Case], receipts: Iterable[DrawReceipt]) -> Mapp
             found[record.id] = "no receipt for this question and these options"
         elif receipt.letter != record.answer:
             found[record.id] = f"answer {record.answer}, but {receipt.letter} was drawn"
-        elif receipt.letter != letter(receipt.id):
+        elif receipt.letter != letter(receipt.id, declared):
             found[record.id] = (
                 f"the receipt of {receipt.id} has a different letter from the one drawn for that id"
             )

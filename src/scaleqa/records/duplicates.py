@@ -45,19 +45,7 @@ def lexical_pairs(records: Sequence[Record], count: int) -> list[Pair]:
     """Returns the closest pairs by shared five-word runs (Jaccard), and all near-duplicates."""
     out = []
     for part, text in PARTS.items():
-        grams = [ngrams(text(record), GRAM) for record in records]
-        holders: dict[str, list[int]] = defaultdict(list)
-        for number, own in enumerate(grams):
-            for gram in own:
-                holders[gram].append(number)
-        shared: dict[tuple[int, int], int] = defaultdict(int)
-        for numbers in holders.values():
-            for place, a in enumerate(numbers):
-                for b in numbers[place + 1 :]:
-                    shared[a, b] += 1
-        values = {
-            pair: both / len(grams[pair[0]] | grams[pair[1]]) for pair, both in shared.items()
-        }
+        values = shared_runs([text(record) for record in records])
         ranked = sorted(values, key=lambda pair: (-values[pair], pair))
         best = [p for n, p in enumerate(ranked) if n < count or values[p] >= LEXICAL_LIMIT]
         out += [
@@ -65,6 +53,21 @@ def lexical_pairs(records: Sequence[Record], count: int) -> list[Pair]:
             for pair in best
         ]
     return out
+
+
+def shared_runs(texts: Sequence[str]) -> dict[tuple[int, int], float]:
+    """Returns the shared five-word runs (Jaccard) of all pairs of texts that share one."""
+    grams = [ngrams(text, GRAM) for text in texts]
+    holders: dict[str, list[int]] = defaultdict(list)
+    for number, own in enumerate(grams):
+        for gram in own:
+            holders[gram].append(number)
+    shared: dict[tuple[int, int], int] = defaultdict(int)
+    for numbers in holders.values():
+        for place, a in enumerate(numbers):
+            for b in numbers[place + 1 :]:
+                shared[a, b] += 1
+    return {pair: both / len(grams[pair[0]] | grams[pair[1]]) for pair, both in shared.items()}
 
 
 def embedding_pairs(records: Sequence[Record], embedder: Embedder, count: int) -> list[Pair]:

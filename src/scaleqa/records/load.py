@@ -25,6 +25,8 @@ THIRD_READINGS = "third-readings.jsonl"
 THIRD_FUNNEL = "third-funnel.json"
 THIRD_VALIDATION = "third-validation.json"
 FUNNELS = "track-funnels.json"
+CALIBRATION = "calibration.jsonl"
+RECEIPTS = "receipts.jsonl"
 # Files that may be next to record files but do not contain records.
 BESIDE = (
     DRAWS,
@@ -35,6 +37,8 @@ BESIDE = (
     SEQUEL_READINGS,
     TRACK_READINGS,
     TALK_READINGS,
+    CALIBRATION,
+    RECEIPTS,
     THIRD_READINGS,
 )
 Line = TypeVar("Line", bound=BaseModel)

@@ -6,11 +6,11 @@ record.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scaleqa.records import asides, sequels, talk, wordings
-from scaleqa.records.draw import DrawReceipt, mismatches
+from scaleqa.records.draw import DrawReceipt, is_own, mismatches
 from scaleqa.records.duplicates import Pair, embedding_pairs, lexical_pairs
 from scaleqa.records.load import BadLine, Supplements
 from scaleqa.records.probes import Probe, embedding_probes, lexical_probes
@@ -84,6 +84,7 @@ def validate(
     embedder: Embedder | None = None,
     release: bool = False,
     supplements: Supplements | None = None,
+    declared: Collection[str] = (),
 ) -> Validation:
     """Checks records individually and as a set, and what belongs to them.
 
@@ -94,6 +95,7 @@ def validate(
         embedder: Used for semantic similarity; None skips these checks.
         release: Whether this is the complete dataset; if so, its balance is checked too.
         supplements: Sequels and second wordings of some of the records, asides, and lives.
+        declared: Cells of one's own, as `split:domain`, that are no mistake.
     """
     beside = supplements or Supplements()
     critical = [
@@ -102,15 +104,15 @@ def validate(
     ]
     warnings: list[Finding] = []
     for record in records:
-        critical += _phrasing(record)
-        warnings += _lengths(record)
-    critical += _ids(records)
+        critical += phrasing(record)
+        warnings += lengths(record)
+    critical += _ids(records, declared)
     if receipts is not None:
         critical += [
             Finding(code="receipt", where=where, message=problem)
-            for where, problem in mismatches([*records, *beside.asides], receipts).items()
+            for where, problem in mismatches([*records, *beside.asides], receipts, declared).items()
         ]
-    critical += supplement_findings(beside, records)
+    critical += supplement_findings(beside, records, declared)
     if release:
         critical += _balance(records)
     probes = lexical_probes(records)
@@ -147,12 +149,14 @@ def validate(
     )
 
 
-def supplement_findings(beside: Supplements, records: Sequence[Record]) -> list[Finding]:
+def supplement_findings(
+    beside: Supplements, records: Sequence[Record], declared: Collection[str] = ()
+) -> list[Finding]:
     """Checks what belongs to records, apart from receipts; all findings are critical."""
     found = {
         "sequel": sequels.problems(beside.sequels, records),
         "wording": wordings.problems(beside.wordings, records),
-        "aside": asides.problems(beside.asides),
+        "aside": asides.problems(beside.asides, declared),
         "talk": talk.problems(beside.talk),
     }
     critical = [
@@ -161,13 +165,14 @@ def supplement_findings(beside: Supplements, records: Sequence[Record]) -> list[
         for where, problem in problems
     ]
     for wording in beside.wordings:
-        critical += _memory_probe(wording.id, wording.question)
+        critical += memory_probe(wording.id, wording.question)
     for aside in beside.asides:
-        critical += _phrasing(aside)
+        critical += phrasing(aside)
     return critical
 
 
-def _memory_probe(where: str, question: str) -> list[Finding]:
+def memory_probe(where: str, question: str) -> list[Finding]:
+    """Finds words of a question that refer to the conversation."""
     probe = MEMORY_PROBE.search(question)
     if not probe:
         return []
@@ -175,13 +180,20 @@ def _memory_probe(where: str, question: str) -> list[Finding]:
     return [Finding(code="memory-probe", where=where, message=message)]
 
 
-def _phrasing(case: Case) -> list[Finding]:
-    found = _memory_probe(case.id, case.question)
+def asking(where: str, question: str, options: Iterable[str]) -> list[Finding]:
+    """Checks a question and its options, which may not have a dialogue yet."""
+    found = memory_probe(where, question)
     found += [
-        Finding(code="catch-all", where=case.id, message=f"option {option!r}")
-        for option in case.options.as_list()
+        Finding(code="catch-all", where=where, message=f"option {option!r}")
+        for option in options
         if CATCH_ALL.search(option)
     ]
+    return found
+
+
+def phrasing(case: Case) -> list[Finding]:
+    """Checks the words of a question, and whether its evidence can be told from other turns."""
+    found = asking(case.id, case.question, case.options.as_list())
     repeated = [t for t, n in Counter(turn.content for turn in case.dialogue).items() if n > 1]
     if set(repeated) & set(case.evidence_turns):
         found.append(
@@ -194,7 +206,8 @@ def _phrasing(case: Case) -> list[Finding]:
     return found
 
 
-def _lengths(record: Record) -> list[Finding]:
+def lengths(record: Record) -> list[Finding]:
+    """Checks the lengths of a record's parts."""
     turns, words = len(record.dialogue), len(record.text.split())
     longest = max(len(option.split()) for option in record.options.as_list())
     few, many = TURNS.get(record.split, USUAL_TURNS)
@@ -210,13 +223,14 @@ def _lengths(record: Record) -> list[Finding]:
     ]
 
 
-def _ids(records: Sequence[Record]) -> list[Finding]:
+def _ids(records: Sequence[Record], declared: Collection[str]) -> list[Finding]:
     found = []
     for record_id, count in Counter(record.id for record in records).items():
         if count > 1:
             found.append(Finding(code="id", where=record_id, message=f"occurs {count} times"))
     for record in records:
-        if record.split not in CELLS or record.domain not in DOMAINS:
+        known = record.split in CELLS and record.domain in DOMAINS
+        if not known and not is_own(record.cell, declared):
             found.append(Finding(code="id", where=record.id, message="unknown split or domain"))
     return found
 

@@ -19,6 +19,7 @@ from scaleqa.reproduce.results import detail, overview
 from scaleqa.reproduce.splits import HELD_OUT, SPLITS, of_split
 from scaleqa.reproduce.tracks import (
     ASIDES,
+    ASSISTANT,
     BRAIDED,
     FRIENDS,
     OTHER_WORDS,
@@ -37,11 +38,7 @@ from tsim import environment
 # Of a subset, too, every question is asked in both wordings.
 OWN = replace(WRITTEN, worded=True)
 OTHER = replace(OTHER_WORDS, worded=True)
-COMPARED = ((OWN, OTHER), (ASIDES,), (BRAIDED,), (RESUMED,), (FRIENDS,))
-ASSISTANT = (
-    "Assistant talk is no part of this page: it has a long thread for each life, and many products "
-    "add turn by turn."
-)
+COMPARED = ((OWN, OTHER), (ASIDES,), (BRAIDED,), (RESUMED,), (FRIENDS,), (ASSISTANT,))
 # Bars of more tracks in one drawing could not be told apart.
 DRAWN = 2
 OURS = "tsim"
@@ -94,7 +91,6 @@ def compare(lab: Lab, table: Reproduction) -> Page:
             *_left_out("because it is not installed here", missing),
             *_left_out("by --track", _unasked(table)),
             *_left_out("on all but the first two tracks, where it takes long", _slow_ones(table)),
-            ASSISTANT,
             *notes(lab, table),
             INTERVAL,
             "Differences are the first system's share less the system's, paired by question of "

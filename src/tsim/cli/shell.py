@@ -1,8 +1,8 @@
 """Output, progress and error handling shared by all commands of this repository.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage,
-3 done except for input that could not be read, 130 interrupted. With --json an error is printed as
-{"error": {"kind": …, "message": …}}.
+3 done except for input that could not be read, 4 stopped by a budget, 130 interrupted. With --json
+an error is printed as {"error": {"kind": …, "message": …}}.
 
 Commands print through this module alone: names and texts come from anywhere, so they are never
 taken for markup, cannot act on the terminal, and show no credentials of URLs in errors.
@@ -110,14 +110,16 @@ def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = 
     Args:
         app: The commands.
         program: Name shown before messages.
-        failures: Exceptions to report in addition to `TsimError`; each has a `kind`.
+        failures: Exceptions to report in addition to `TsimError`; each has a `kind`, and may have
+            an `exit_code`.
     """
     reported: tuple[type[Exception], ...] = (TsimError, *failures)
     try:
         with private.by_default():
             app()
     except reported as error:
-        _fail(program, getattr(error, "kind", "error"), str(error))
+        code = getattr(error, "exit_code", 1)
+        _fail(program, getattr(error, "kind", "error"), str(error), code)
     except OSError as error:
         # What a user named cannot be read or written; everything else is handled where it happens.
         _fail(program, "bad_file", f"{error.filename or 'a file'}: {error.strerror or error}")
@@ -126,10 +128,10 @@ def run(app: typer.Typer, program: str, failures: tuple[type[Exception], ...] = 
         sys.exit(130)
 
 
-def _fail(program: str, kind: str, message: str) -> NoReturn:
+def _fail(program: str, kind: str, message: str, code: int = 1) -> NoReturn:
     shown = without_credentials(message)
     if "--json" in sys.argv:
         print_json({"error": {"kind": kind, "message": shown}})
     else:
         tell(f"{program}: {shown}", style="red")
-    sys.exit(1)
+    sys.exit(code)

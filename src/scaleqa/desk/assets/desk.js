@@ -83,7 +83,7 @@ function prepareGuard(form) {
 
 function prepareSwitch(button) {
   const show = () => {
-    button.textContent = `Single-key shortcuts: ${keysOn() ? "on" : "off"}`;
+    button.textContent = keysOn() ? button.dataset.on : button.dataset.off;
     button.setAttribute("aria-pressed", String(keysOn()));
     document.documentElement.toggleAttribute("data-keys-off", !keysOn());
   };

@@ -1,0 +1,1 @@
+"""Pure: what raters said -> figures with intervals, and the page that shows them."""

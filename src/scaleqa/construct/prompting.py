@@ -1,0 +1,51 @@
+"""What is sent to a model: a versioned prompt, filled."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scaleqa.construct.item import Item
+from scaleqa.construct.tracks import Ask, Track
+from scaleqa.prompts import Template, template
+
+FOLDER = "construct"
+AGAIN = "again.v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt and the name of its template."""
+
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def prompt(ask: Ask, parts: Mapping[str, str], item: Item, before: str | None) -> Prompt:
+    """Fills a prompt.
+
+    Args:
+        ask: What is asked.
+        parts: What it is filled with.
+        item: The item, which may have to be made again for some reasons.
+        before: The last reply of a writer to the same request, if there was any.
+    """
+    text = _template(ask.template).fill(**parts)
+    if before and item.reasons:
+        reasons = "\n".join(f"- {reason}" for reason in item.reasons)
+        text += _template(AGAIN).fill(before=before, reasons=reasons)
+    return Prompt(name=ask.template, text=text)
+
+
+def hashes(track: Track) -> dict[str, str]:
+    """Returns the hashes of all prompts of a track, by name."""
+    names = {ask.template for step in track.steps for ask in step.asks}
+    return {name: _template(name).sha256 for name in sorted({*names, AGAIN})}
+
+
+def _template(name: str) -> Template:
+    return template(name, FOLDER)
