@@ -130,7 +130,9 @@ class _Draw:
             kind, known = "", ""
             if among is not None:
                 kind = " whose answers are certain"
-                known = ", --gold 0 for none, or name records whose answers are certain with --known"
+                known = (
+                    ", --gold 0 for none, or name records whose answers are certain with --known"
+                )
             raise DataError(
                 f"{count} {what} were asked for, and {len(free)} records{kind} are left; ask for "
                 f"fewer with {option}{known}"

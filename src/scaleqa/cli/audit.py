@@ -1,6 +1,6 @@
 """`scaleqa audit`: people rate items blindly, and what they say is analysed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -187,9 +187,7 @@ def invite_command(
 def serve_command(
     directory: Directory,
     port: DeskPort = PORT,
-    host: Annotated[
-        str, typer.Option(help="The address of this machine to listen on.")
-    ] = HOST,
+    host: Annotated[str, typer.Option(help="The address of this machine to listen on.")] = HOST,
     url: Annotated[
         str | None, typer.Option(help="The address by which raters on other machines reach it.")
     ] = None,
@@ -213,15 +211,7 @@ def serve_command(
     def started(served: str) -> None:
         where = check_url(url or served)
         keep_address(directory, where)
-        lost = elsewhere(linked(directory), where)
-        for one in sorted({*lost.values()}):
-            who = [rater for rater in lost if lost[rater] == one]
-            again = " ".join(f"--replace {rater}" for rater in who)
-            tell(
-                f"the links of raters {', '.join(map(str, who))} lead to {one}, and not here; serve "
-                "that address with --port or --url, or make new links with: scaleqa audit invite "
-                f"{directory} {again}"
-            )
+        _tell_lost(directory, elsewhere(linked(directory), where))
         if as_json:
             print_json({"url": where})
         else:
@@ -324,6 +314,17 @@ def _judgements(directory: Path, plan: Plan) -> list[Judgement]:
     from scaleqa.audit.book import read_judgements
 
     return read_judgements(directory, plan)
+
+
+def _tell_lost(directory: Path, lost: Mapping[int, str]) -> None:
+    for url in sorted({*lost.values()}):
+        who = [rater for rater in lost if lost[rater] == url]
+        again = " ".join(f"--replace {rater}" for rater in who)
+        tell(
+            f"the links of raters {', '.join(map(str, who))} lead to {url}, and not here; serve "
+            "that address with --port or --url, or make new links with: scaleqa audit invite "
+            f"{directory} {again}"
+        )
 
 
 def _facts(plan: Plan) -> dict[str, Any]:

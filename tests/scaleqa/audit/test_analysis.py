@@ -91,9 +91,7 @@ def test_one_rating_is_no_majority():
     first, second, third = sorted(by_item)[:3]
     wrong = {"answer": "AB"[PLAN.by_id[first].answer == "A"], "primary": CUES[0]}
     wrong["cues"] = (CUES[0],)
-    alone = replace(
-        by_item[first][0], values=by_item[first][0].values.model_copy(update=wrong)
-    )
+    alone = replace(by_item[first][0], values=by_item[first][0].values.model_copy(update=wrong))
     some = [alone, by_item[second][0]]
     unfinished = find(PLAN, some)
     ours = unfinished.majority

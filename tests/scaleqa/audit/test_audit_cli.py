@@ -147,7 +147,7 @@ def test_other_records_without_certain_answers_are_planned_without_gold_items(tm
     with pytest.raises(DataError, match=r"10 gold items .* --gold 0 for none, .* --known") as said:
         run(*given)
     assert "fewer with --gold," in str(said.value)
-    with pytest.raises(DataError, match="ask for fewer with --items$"):
+    with pytest.raises(DataError, match=r"ask for fewer with --items$"):
         run(*given[:-1], "4000", "--gold", "0")
     assert run(*given, "--gold", "0").exit_code == 0
 
