@@ -91,10 +91,11 @@ def test_links_are_printed_once(place):
     assert run("invite", place, "--raters", "3").stdout == ""
 
 
-def test_all_raters_of_the_plan_are_invited_and_replaced_ones_alone(place):
-    assert [one["rater"] for one in json.loads(run("invite", place, "--json").stdout)] == [1, 2, 3]
-    again = json.loads(run("invite", place, "--replace", "2", "--json").stdout)
-    assert [one["rater"] for one in again] == [2]
+@pytest.mark.parametrize("raters", [2, 4])
+def test_all_raters_of_the_plan_are_invited(tmp_path, raters):
+    run("plan", "--out", tmp_path / "a", *SMALL, "--raters", raters)
+    invited = json.loads(run("invite", tmp_path / "a", "--json").stdout)
+    assert [one["rater"] for one in invited] == [*range(1, raters + 1)]
 
 
 def test_replacing_a_link_invites_nobody_else(place):
