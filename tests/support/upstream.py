@@ -96,8 +96,18 @@ class Upstream:
         except ValueError:
             return _error(400, "not JSON")
         behaviour = getattr(self, f"_{model}", None)
-        found: Response = await (behaviour or self._echo)(asked)
+        watching = asyncio.create_task(self._watch(request))
+        try:
+            found: Response = await (behaviour or self._echo)(asked)
+        finally:
+            watching.cancel()
         return found
+
+    async def _watch(self, request: Request) -> None:
+        """Notes that a client has gone before anything was answered."""
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.01)
+        self.left.set()
 
     async def _429(self, asked: Asked) -> Response:
         return _error(429, "slow down", {"Retry-After": "0.01"})

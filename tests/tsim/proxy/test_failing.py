@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.hashes import Hashes
 from tests.support.proxied import proxied
+from tests.support.served import SECONDS
 from tests.support.upstream import FLOOD
 from tests.tsim.proxy.conftest import did, program, until
 from tests.tsim.proxy.talk import QUESTION, assistant, talk, user
@@ -157,6 +158,7 @@ def test_who_leaves_before_the_answer_begins_ends_it(talking, model):
     body = {"model": "slow", "messages": [user("hello")]}
     with pytest.raises(httpx.ReadTimeout):
         talking.client.post("/chat/completions", json=body, timeout=0.3)
+    assert model.left.wait(SECONDS)
     model.go.set()
     assert talking.ask([user("other")]).status_code == 200
     assert [turn.text for turn in talking.kept(2)] == ["other", "You said: other"]
