@@ -189,6 +189,23 @@ def test_what_a_child_kept_is_removed_and_costs_are_known_before(child, tools, t
     assert not where.exists()
 
 
+def test_the_memory_of_servers_that_a_child_starts_is_counted(child, tools, tmp_path):
+    holding = "x = bytearray(200_000_000); print(flush=True); input()"
+    starting = (
+        'if asked["op"] == "add":\n    import subprocess\n'
+        f"    server = subprocess.Popen([sys.executable, '-c', {holding!r}],\n"
+        "        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)\n"
+        "    server.stdout.readline()"
+    )
+    system = open_system(child(starting), tools)
+    before = system.costs().memory
+    if before is None:
+        pytest.skip("there is no /proc")
+    system.ingest(THREAD[:1])
+    assert system.costs().memory > before + 200_000_000
+    system.close()
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [

@@ -3,8 +3,14 @@
 import json
 import os
 import re
+import subprocess
+import sys
+import textwrap
+import time
 import zipfile
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -115,6 +121,27 @@ def test_an_environment_has_what_is_pinned_and_the_adapter_runs_in_it(cache, fak
     assert products.installed(other, cache) is None
 
 
+def test_a_memory_ends_what_it_started_when_its_input_ends(tmp_path):
+    closing = """
+        import sys
+        from types import SimpleNamespace
+        sys.path.append(sys.argv[1])
+        from adapters import serving
+        memory = SimpleNamespace(close=lambda: print("ended", file=sys.stderr))
+        serving.serve("small", "", lambda: lambda *_: memory)
+    """
+    asked = json.dumps({"id": 1, "op": "open", "directory": str(tmp_path), "mode": ""})
+    for request, ended in ((asked, "ended\n"), ("", "")):
+        ran = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(closing), str(ADAPTERS.parent)],
+            input=request,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ran.stderr == ended
+
+
 def test_an_interrupted_installation_is_none_and_is_made_again(cache):
     product = products.find_product("example")
     made = products.install(product, cache)
@@ -166,15 +193,21 @@ def test_modes_are_those_that_are_declared(cache):
         open_system("langchain:mode=magic", Tools(embedder=WordEmbedder()))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", REAL)
-def test_a_real_product_finds_turns(name):
+def ready(name):
+    """A real product that is installed; the test is skipped if it is not."""
     if not os.environ.get("TSIM_PRODUCTS"):
         pytest.skip("TSIM_PRODUCTS is not set")
     product = products.find_product(name)
     found = products.installed(product, environment.cache_dir())
     if not (found and found.current):
         pytest.skip(f"it is not installed: scaleqa products install {name}")
+    return product
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_a_real_product_finds_turns(name):
+    product = ready(name)
     for mode in product.modes or ("",):
         spec = f"{name}:budget=200{mode and f',mode={mode}'}"
         system = open_system(spec, Tools(embedder=WordEmbedder()))
@@ -185,3 +218,29 @@ def test_a_real_product_finds_turns(name):
         assert result.shown <= {*range(60)}
         assert {0, 1, 42, 43} & result.shown
         system.close()
+
+
+def mentioning(directory):
+    """The processes that have a directory in their command."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if str(directory).encode() in path.read_bytes():
+                found.append(path.parent.name)
+    return found
+
+
+@pytest.mark.slow
+def test_the_database_of_a_product_ends_with_it_however_it_ends():
+    ready("hindsight")
+    for how in ("part", "end"):
+        system = open_system("hindsight", Tools(embedder=WordEmbedder()))
+        assert mentioning(system._data)
+        getattr(system._child, how)()
+        for _ in range(100):
+            if not mentioning(system._data):
+                break
+            time.sleep(0.1)
+        assert not mentioning(system._data)
+        system.close()
+        assert not system._data.exists()

@@ -1,6 +1,7 @@
 """`scaleqa audit`: people rate items blindly, and what they say is analysed."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -181,7 +182,7 @@ def serve_command(
     """
     require_desk()
     from scaleqa.audit.serving import opened
-    from scaleqa.desk import serve
+    from scaleqa.desk import hold, serve
 
     if not is_loopback(host) and url is None:
         raise DataError(
@@ -195,8 +196,8 @@ def serve_command(
         else:
             tell(f"raters are welcome at {url or address}, each by their own link · Ctrl-C stops")
 
-    with opened(directory, url=url, told=tell) as pages:
-        serve(pages, port=port, host=host, started=started)
+    with closing(hold(port, host)) as listening, opened(directory, url=url, told=tell) as pages:
+        serve(pages, listening, started=started)
 
 
 @app.command("status")

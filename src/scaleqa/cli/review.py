@@ -1,5 +1,6 @@
 """`scaleqa review`: people accept, edit or reject records on pages of this machine."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,13 +22,20 @@ class _Serving(TyperGroup):
         named = args if args[0] in self.commands else ["serve", *args]
         return super().resolve_command(ctx, named)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Shows the help of the group, and then that of the command that serves."""
+        super().format_help(ctx, formatter)
+        serving = self.commands["serve"]
+        serving.format_help(typer.Context(serving, info_name="serve", parent=ctx), formatter)
+
 
 app = typer.Typer(
     cls=_Serving,
     no_args_is_help=True,
     context_settings={"ignore_unknown_options": True},
     help="Review records: people accept, edit or reject them.\n\n"
-    "Example: scaleqa review records.jsonl --out review --reviewer ana",
+    "Example: scaleqa review records.jsonl --out review --reviewer ana\n\n"
+    "Where no command is named, it is serve; its options are shown below.",
 )
 
 
@@ -61,7 +69,7 @@ def serve(
     --adjudicator eva
     """
     require_desk()
-    from scaleqa.desk import create_app
+    from scaleqa.desk import create_app, hold
     from scaleqa.desk import serve as serve_desk
     from scaleqa.review import opening
     from scaleqa.review.beside import Shelf, embed_all, load_readings
@@ -73,23 +81,24 @@ def serve(
     answers = load_readings(readings or ())
     people = opening.people_of(reviewer, adjudicator)
     wanted = opening.settings_of(found, people, each=each, blind=blind)
-    embedder = open_embedder(cached=True) if embeddings else None
-    if embedder is not None:
-        embedder.embed_query("ready")  # a missing model is said before anything is written
-    with opening.opened(out, found, wanted, told=lambda text: tell(text, "yellow")) as review:
+    with closing(hold(port)) as listening:
+        embedder = open_embedder(cached=True) if embeddings else None
         if embedder is not None:
-            with progress_bar("embedding records") as report:
-                embed_all(found, embedder, report)
-        tell("comparing records")
-        shelf = Shelf(found, embedder=embedder, readings=answers)
-        admitted = review.admitted(people)
-        desk = review.desk(admitted, shelf)
+            embedder.embed_query("ready")  # a missing model is said before anything is written
+        with opening.opened(out, found, wanted, told=lambda text: tell(text, "yellow")) as review:
+            if embedder is not None:
+                with progress_bar("embedding records") as report:
+                    embed_all(found, embedder, report)
+            tell("comparing records")
+            shelf = Shelf(found, embedder=embedder, readings=answers)
+            admitted = review.admitted(people)
+            desk = review.desk(admitted, shelf)
 
-        def started(url: str) -> None:
-            roles = {person.name: person.role for person in people}
-            announce(admitted.links(url), roles, as_json=as_json)
+            def started(url: str) -> None:
+                roles = {person.name: person.role for person in people}
+                announce(admitted.links(url), roles, as_json=as_json)
 
-        serve_desk(create_app(desk), port=port, started=started)
+            serve_desk(create_app(desk), listening, started=started)
 
 
 @app.command()

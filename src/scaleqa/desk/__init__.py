@@ -8,7 +8,7 @@ from scaleqa.desk.app import Desk, Page, Visit, create_app
 from scaleqa.desk.directory import held, secret_of
 from scaleqa.desk.journal import ID, Entry, Journal, new_id, read_entries
 from scaleqa.desk.people import Admission, People, Person
-from scaleqa.desk.serving import serve
+from scaleqa.desk.serving import hold, serve
 
 __all__ = [
     "ID",
@@ -22,6 +22,7 @@ __all__ = [
     "Visit",
     "create_app",
     "held",
+    "hold",
     "new_id",
     "read_entries",
     "secret_of",

@@ -1,5 +1,6 @@
 """Serves a desk on this machine until it is told to stop."""
 
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -12,20 +13,18 @@ from tsim.ports import address, listen
 HOST = "127.0.0.1"
 
 
-def serve(app: ASGIApp, *, port: int, started: Callable[[str], None], host: str = HOST) -> None:
-    """Answers requests until SIGINT or SIGTERM; those begun are finished.
+def hold(port: int, host: str = HOST) -> socket.socket:
+    """Takes a port, before anything is done that would be in vain without it.
 
     Args:
-        app: The application.
         port: The port; 0 for a free one.
-        started: Called with the URL as soon as connections are taken.
         host: The address of this machine to listen on; by default others cannot reach it.
 
     Raises:
         InputError: The port is in use, or the address is not of this machine.
     """
     try:
-        listening = listen(host, port)
+        return listen(host, port)
     except InputError:
         if not 0 <= port < 1 << 16:
             raise InputError(
@@ -36,7 +35,18 @@ def serve(app: ASGIApp, *, port: int, started: Callable[[str], None], host: str 
         raise InputError(
             f"port {port} is in use; choose another with --port, 0 for a free one"
         ) from None
-    started(address(host, listening.getsockname()[1]))
+
+
+def serve(app: ASGIApp, listening: socket.socket, *, started: Callable[[str], None]) -> None:
+    """Answers requests until SIGINT or SIGTERM; those begun are finished.
+
+    Args:
+        app: The application.
+        listening: A port that is held.
+        started: Called with the URL as soon as connections are answered.
+    """
+    host, port, *_ = listening.getsockname()
+    started(address(host, port))
     with suppress(KeyboardInterrupt):  # how one stops it
         make_server(app).run(sockets=[listening])
 

@@ -72,7 +72,7 @@ def _habits(records: Sequence[Record], first: Sequence[Record]) -> str:
     return "\n".join(
         [
             "Habits that can be counted (shares, with 95 % intervals where dialogues are "
-            f"independent; repetition is counted in samples of {len(records)} dialogues). "
+            f"independent; rows marked as sampled are counted in samples of {len(records)} dialogues). "
             "`scaleqa data style` counts them for other records and beside real chats "
             "(docs/style.md).",
             "",

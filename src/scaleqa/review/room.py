@@ -10,7 +10,7 @@ from scaleqa.records.schema import LETTERS, Record, StressLabel
 from scaleqa.review.beside import Shelf
 from scaleqa.review.decisions import REASONS, Decision
 from scaleqa.review.editing import Checked, Draft, check, draft_of, pieces
-from scaleqa.review.forms import read_decision, read_edit, whole
+from scaleqa.review.forms import Sent, read_decision, read_edit, whole
 from scaleqa.review.ledger import ConflictError, Ledger
 from scaleqa.review.settings import Matter
 from scaleqa.review.standings import Sheet, Standings, counts
@@ -119,8 +119,12 @@ class Room:
             of = visit.text("of") if _adjudicates(visit.person) else ""
             begun = standings.sheet(of or visit.person.name, record.id).final
             version = standings.version(visit.person.name, record.id)
+            note = _note(standings.sheet(visit.person.name, record.id))
         draft = draft_of(begun.edited if begun and begun.edited else record)
-        return self._editing(visit, number, record, (draft, check(draft, record)), version=version)
+        edit = draft, check(draft, record)
+        return self._editing(
+            visit, number, record, edit, version=version, note=visit.text("note", note)
+        )
 
     def check(self, visit: Visit) -> Response:
         """Says what is to be said about an edit that is being written."""
@@ -129,19 +133,29 @@ class Room:
 
     def decide(self, visit: Visit) -> Response:
         """Takes a decision, and leads to the next record."""
-        number, record = self._place(visit)
+        # Reviewers may agree while an adjudicator looks; the ledger refuses, and says who did what.
+        number, record = self._at(visit) if _adjudicates(visit.person) else self._place(visit)
         try:
             sent = read_decision(visit, record)
         except InvalidError as error:
+            self._place(visit)
             if visit.text("verdict") != "edit":
                 return self._show(visit, number, record, wrong=str(error))
             # The form keeps what it was made for: others may have decided meanwhile.
             version, edit = whole(visit.text("version", "0")), read_edit(visit, record)
-            return self._editing(visit, number, record, edit, version=version, wrong=str(error))
+            return self._editing(
+                visit,
+                number,
+                record,
+                edit,
+                version=version,
+                note=visit.text("note"),
+                wrong=str(error),
+            )
         try:
             kept = self._ledger.keep(sent.decision, sent.version)
         except ConflictError as error:
-            return self._conflict(visit, number, sent.decision, str(error))
+            return self._conflict(visit, number, sent, str(error))
         if kept.action == "choose":
             return visit.to(f"/records/{number}#question")  # where the key is shown now
         if kept.action == "undo":
@@ -176,7 +190,7 @@ class Room:
                 done=self._done(visit),
                 said=DONE,
                 wrong=wrong,
-                note=visit.text("note") if wrong else "",
+                note=visit.text("note") if wrong else _note(sheet),
                 reasons=REASONS,
                 letters=LETTERS,
                 choose_id=new_id(),
@@ -193,6 +207,7 @@ class Room:
         edit: tuple[Draft, Checked],
         *,
         version: int,
+        note: str,
         wrong: str = "",
     ) -> Response:
         draft, checked = edit
@@ -205,18 +220,30 @@ class Room:
             checked=checked,
             version=version,
             wrong=wrong,
-            note=visit.text("note"),
+            note=note,
             edit_id=new_id(),
             letters=LETTERS,
             labels=get_args(StressLabel),
         )
 
-    def _conflict(self, visit: Visit, number: int, sent: Decision, why: str) -> Response:
+    def _conflict(self, visit: Visit, number: int, sent: Sent, why: str) -> Response:
+        name, record = visit.person.name, sent.decision.record
         with self._ledger.standing() as standings:
-            current = standings.sheet(visit.person.name, sent.record).current
-        return visit.page(
-            "conflict.html", status=409, number=number, sent=sent, why=why, current=current
-        )
+            others: list[tuple[str, Decision | None, str]] = []
+            if _adjudicates(visit.person):
+                since = [one for one in standings.since(sent.version, record) if one != name]
+                others = [_opinion(standings, one, record) for one in since]
+            return visit.page(
+                "conflict.html",
+                status=409,
+                number=number,
+                sent=sent.decision,
+                why=why,
+                current=standings.sheet(name, record).current,
+                others=others,
+                state=standings.of(record).state,
+                before=standings.may(name, record),
+            )
 
     def _done(self, visit: Visit) -> tuple[int, Decision, int] | None:
         """Returns the decision that led to a page, if it can be taken back."""
@@ -235,16 +262,24 @@ class Room:
         blind = self._matter.settings.blind and not _adjudicates(person)
         return blind and sheet.choice is None
 
-    def _place(self, visit: Visit) -> tuple[int, Record]:
+    def _at(self, visit: Visit) -> tuple[int, Record]:
         """Returns the record of an address.
 
         Raises:
-            DataError: There is none, or it is not before this person.
+            DataError: There is none.
         """
         number = whole(visit.path["number"])
         if not 1 <= number <= len(self._matter.records):
             raise DataError(f"there is no record {number}; there are {len(self._matter.records)}")
-        record = self._matter.records[number - 1]
+        return number, self._matter.records[number - 1]
+
+    def _place(self, visit: Visit) -> tuple[int, Record]:
+        """Returns the record of an address, if it is before this person.
+
+        Raises:
+            DataError: It is not, or there is none.
+        """
+        number, record = self._at(visit)
         with self._ledger.standing() as standings:
             if not standings.may(visit.person.name, record.id):
                 raise DataError(f"record {number} is not before you; go back to your list")
@@ -257,11 +292,17 @@ def _adjudicates(person: Person) -> bool:
 
 def _opinions(standings: Standings, record: str) -> list[tuple[str, Decision | None, str]]:
     """Returns what reviewers decided, and chose before: for the adjudicator alone."""
-    found = []
-    for judge in standings.of(record).judges:
-        sheet = standings.sheet(judge, record)
-        found.append((judge, sheet.final, str(sheet.choice.choice) if sheet.choice else ""))
-    return found
+    return [_opinion(standings, judge, record) for judge in standings.of(record).judges]
+
+
+def _opinion(standings: Standings, judge: str, record: str) -> tuple[str, Decision | None, str]:
+    sheet = standings.sheet(judge, record)
+    return judge, sheet.final, str(sheet.choice.choice) if sheet.choice else ""
+
+
+def _note(sheet: Sheet) -> str:
+    """Returns the note that a form begins with: who changes a decision may mean the same."""
+    return sheet.current.note if sheet.current else ""
 
 
 def _found(record: Record, words: str) -> bool:

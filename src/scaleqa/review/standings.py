@@ -50,7 +50,8 @@ class Standing:
 
     Attributes:
         state: `open` while somebody has to decide, `agreed` if all did the same, `disputed` if they
-            did not or nobody decided, `settled` by the adjudicator.
+            did not or nobody is left for a second opinion, `settled` by the adjudicator. Without an
+            adjudicator, a second opinion that nobody is left for keeps a record open.
         judges: Who reviews it: those assigned, and those asked for a second opinion.
         decision: What counts, if it is agreed or settled.
     """
@@ -74,7 +75,7 @@ class Standings:
         self._places = {name: number for number, name in enumerate(ids)}
         self._assigned = assign(len(ids), settings.reviewers, settings.each)
         self._sheets: dict[tuple[str, str], Sheet] = {}
-        self._versions: dict[str, int] = {}
+        self._taken: dict[str, list[Decision]] = {}
 
     def take(self, decision: Decision) -> None:
         """Takes a decision.
@@ -93,7 +94,7 @@ class Standings:
         else:
             sheet.made.append(decision)
         sheet.version += 1
-        self._versions[decision.record] = self._versions.get(decision.record, 0) + 1
+        self._taken.setdefault(decision.record, []).append(decision)
 
     def problem(self, decision: Decision) -> str | None:
         """Returns why a decision cannot be taken, if so."""
@@ -107,6 +108,8 @@ class Standings:
         if decision.action == "undo" and (not sheet.current or sheet.current.id != decision.undoes):
             return "this decision was taken back or replaced before"
         adjudicator = self._settings.adjudicator
+        if decision.action == "second" and decision.person == adjudicator:
+            return "nobody is left whom an adjudicator could ask"
         blind = self._settings.blind and decision.person != adjudicator
         if blind and decision.action in VERDICTS and not sheet.choice:
             return "choose an answer first; the key is shown afterwards"
@@ -123,18 +126,27 @@ class Standings:
     def version(self, person: str, record: str) -> int:
         """Returns what a form for a person is made for: an adjudicator's, for what all did."""
         if person == self._settings.adjudicator:
-            return self._versions.get(record, 0)
+            return len(self._taken.get(record, ()))
         return self.sheet(person, record).version
+
+    def since(self, version: int, record: str) -> list[str]:
+        """Returns who did something to a record after an adjudicator's form was made.
+
+        Args:
+            version: The version that the form was made for.
+            record: The id of the record.
+        """
+        return list(dict.fromkeys(one.person for one in self._taken.get(record, ())[version:]))
 
     def may(self, person: str, record: str) -> bool:
         """Returns whether a record is before a person."""
         if person == self._settings.adjudicator:
             return self.of(record).state in ("disputed", "settled")
-        return person in self._judges(record)
+        return person in self._judges(record)[0]
 
     def of(self, record: str) -> Standing:
         """Returns where a record stands."""
-        judges = self._judges(record)
+        judges, unanswered = self._judges(record)
         adjudicator = self._settings.adjudicator
         settled = self.sheet(adjudicator, record).final if adjudicator else None
         if settled:
@@ -143,6 +155,9 @@ class Standings:
         made = [final for final in finals if final]
         if len(made) < len(finals):
             return Standing(state="open", judges=judges, decision=None)
+        if unanswered:
+            state: State = "disputed" if adjudicator else "open"
+            return Standing(state=state, judges=judges, decision=None)
         verdicts = [final for final in made if final.action in VERDICTS]
         if len({final.verdict for final in verdicts}) == 1:
             return Standing(state="agreed", judges=judges, decision=verdicts[0])
@@ -170,19 +185,28 @@ class Standings:
             ),
         )
 
-    def _judges(self, record: str) -> tuple[str, ...]:
-        """Returns who reviews a record; a request for a second opinion asks one more."""
+    def _judges(self, record: str) -> tuple[tuple[str, ...], bool]:
+        """Returns who reviews a record, and whether nobody is left for a second opinion.
+
+        A request for a second opinion asks one more. Whoever was asked and has decided counts, also
+        if the request is taken back later.
+        """
         number = self._places[record]
-        assigned = self._assigned[number]
-        judges = [*assigned]
-        spare = others(number, self._settings.reviewers, assigned)
-        asked = 0
+        judges = [*self._assigned[number]]
+        spare = others(number, self._settings.reviewers, judges)
+        unanswered = False
         for judge in judges:  # grows while it is read
             final = self.sheet(judge, record).final
-            if final and final.action == "second" and asked < len(spare):
-                judges.append(spare[asked])
-                asked += 1
-        return tuple(judges)
+            if final and final.action == "second":
+                if spare:
+                    judges.append(spare.pop(0))
+                else:
+                    unanswered = True
+        for name in spare:
+            final = self.sheet(name, record).final
+            if final and final.action in VERDICTS:
+                judges.append(name)
+        return tuple(judges), unanswered
 
 
 def replay(ids: Sequence[str], settings: Settings, decisions: Iterable[Decision]) -> Standings:

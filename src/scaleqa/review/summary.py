@@ -14,6 +14,8 @@ from scaleqa.stats import Interval, wilson
 from scaleqa.stats.agreement import coded, cohen, estimate
 
 SEED = 20_260
+# Of fewer records, kappa and its interval say nothing.
+FEWEST = 5
 
 
 class Share(BaseModel):
@@ -28,7 +30,10 @@ class Share(BaseModel):
 
 
 class Kappa(BaseModel):
-    """Cohen's kappa with a bootstrap interval; None where chance agreement is complete."""
+    """Cohen's kappa with a bootstrap interval.
+
+    None for fewer than five records, and where chance agreement is complete.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -134,12 +139,12 @@ def lines(summary: Summary) -> Iterator[str]:
         if pair.verdicts.of:
             yield (
                 f"{' and '.join(pair.reviewers)}: same verdict {_said(pair.verdicts)}, "
-                f"{_kappa_said(pair.kappa)}"
+                f"{_kappa_said(pair.kappa, pair.verdicts)}"
             )
         if pair.choices.of:
             yield (
                 f"{' and '.join(pair.reviewers)}: same choice {_said(pair.choices)}, "
-                f"{_kappa_said(pair.choices_kappa)}"
+                f"{_kappa_said(pair.choices_kappa, pair.choices)}"
             )
 
 
@@ -181,7 +186,7 @@ def _same(rows: Sequence[Sequence[object]]) -> Share:
 
 
 def _kappa(rows: Sequence[Sequence[object]], categories: Sequence[str]) -> Kappa:
-    if not rows:
+    if len(rows) < FEWEST:
         return Kappa(value=None, interval=None)
     found = estimate(cohen(coded(rows, categories), len(categories)), seed=SEED)
     return Kappa(value=found.value, interval=found.interval)
@@ -200,7 +205,9 @@ def _said(share: Share) -> str:
     return f"{share.count} of {share.of} ({share.share:.1%}, {low:.1%} to {high:.1%})"
 
 
-def _kappa_said(kappa: Kappa) -> str:
+def _kappa_said(kappa: Kappa, same: Share) -> str:
+    if same.of < FEWEST:
+        return f"kappa – (fewer than {FEWEST} records)"
     if kappa.value is None or kappa.interval is None:
         return "kappa is not defined: everybody said the same"
     return f"kappa {kappa.value:.2f} ({kappa.interval.low:.2f} to {kappa.interval.high:.2f})"

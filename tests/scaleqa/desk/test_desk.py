@@ -4,7 +4,7 @@ import pytest
 from starlette.responses import HTMLResponse
 from starlette.testclient import TestClient
 
-from scaleqa.desk import Desk, Page, People, Person, create_app, held, secret_of, serve
+from scaleqa.desk import Desk, Page, People, Person, create_app, held, hold, secret_of
 from scaleqa.errors import DataError
 from tsim.errors import InputError
 from tsim.ports import listen
@@ -145,10 +145,10 @@ def test_a_directory_is_served_once_at_a_time(tmp_path):
         pass
 
 
-def test_a_port_that_is_in_use_is_said(client):
+def test_a_port_that_is_in_use_is_said():
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port} is in use"):
-            serve(client.app, port=port, started=lambda url: None)
+            hold(port)
     with pytest.raises(InputError, match="expected 1 to 65535"):
-        serve(client.app, port=70_000, started=lambda url: None)
+        hold(70_000)

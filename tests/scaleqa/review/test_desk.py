@@ -180,12 +180,66 @@ def test_an_adjudicator_sees_both_and_settles(tmp_path, lines):
         again = ana.form(1)
         ana.send(1, again, verdict="accept")  # changes her mind while eva looks
         late = eva.send(1, form, verdict="accept")
-        assert late.status_code == 409
+        assert late.status_code == 409 and "another tab" not in late.text
+        changed = late.text.partition("What reviewers have changed since")[2]
+        assert re.search(r"<b>ana</b> · now <b>accept</b>", changed)
+        assert "<b>ben</b>" not in changed and "Look at the record again" in changed
         eva.decide(1, "accept")
         page = ana.get("/records/1").text
         assert "adjudicator has settled" in page and 'value="accept"' not in page
         assert ana.send(1, {"id": "c" * 32, "version": "2"}, verdict="skip").status_code == 409
     assert [(line["person"], line["action"]) for line in lines()][-1] == ("eva", "accept")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "now", "said"),
+    [
+        ("accept", "<b>accept</b>", "The reviewers agree now"),
+        ("skip", "has not decided", "comes back to you if reviewers differ"),
+    ],
+    ids=["agreed", "open"],
+)
+def test_an_adjudicator_is_told_who_changed_what_also_if_nothing_is_left_to_settle(
+    tmp_path, lines, verdict, now, said
+):
+    with reviewing(tmp_path, RECORDS, ("ana", "ben"), each=2, adjudicator="eva") as served:
+        ana, ben, eva = (served.client(name) for name in ("ana", "ben", "eva"))
+        ana.decide(1, "reject:shortcut")
+        ben.decide(1, "accept")
+        form = eva.form(1)
+        ana.decide(1, verdict, note="on second thought")
+        late = eva.send(1, form, verdict="reject:shortcut", note="my long note")
+        assert late.status_code == 409 and "my long note" in late.text
+        assert f"<b>ana</b> · now {now}" in late.text and said in late.text
+        assert "Back to your list" in late.text and "Look at the record" not in late.text
+        assert eva.send(1, form, verdict="reject:other").status_code == 400
+    assert [line["person"] for line in lines()] == ["ana", "ben", "ana"]
+
+
+def test_a_note_stays_when_a_decision_is_changed(tmp_path, lines):
+    with reviewing(tmp_path, RECORDS) as served:
+        ana = served.client("ana")
+        ana.decide(1, "reject:shortcut", note="the longest option")
+        field = re.compile(r'<textarea name="note"[^>]*>\n(.*?)</textarea>', re.S)
+        assert field.search(ana.get("/records/1").text)[1] == "the longest option"
+        assert field.search(ana.get("/records/1/edit").text)[1] == "the longest option"
+        # What is in the field counts, also nothing.
+        assert field.search(ana.get("/records/1/edit", note="").text)[1] == ""
+        assert field.search(ana.get("/records/2").text)[1] == ""
+        wrong = ana.decide(1, "reject:other", note="")
+        assert wrong.status_code == 422 and field.search(wrong.text)[1] == ""
+    assert len(lines()) == 1
+
+
+def test_a_domain_of_ones_own_is_no_mistake(tmp_path):
+    cell = {"split": "own", "domain": "Gardening"}
+    own = [
+        record.model_copy(update={**cell, "id": f"own:Gardening-{number:03d}"})
+        for number, record in enumerate(RECORDS, 1)
+    ]
+    with reviewing(tmp_path, own) as served:
+        page = served.client("ana").get("/records/1").text
+    assert "own:Gardening-001" in page and "unknown split or domain" not in page
 
 
 def test_a_second_opinion_brings_the_record_to_somebody_else(tmp_path):

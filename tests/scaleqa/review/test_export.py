@@ -12,9 +12,11 @@ from scaleqa.review.exporting import export_review
 from scaleqa.review.summary import lines
 from tests.support.records import make, write
 from tests.support.reviewing import fields_of, reviewing
+from tsim.ports import listen
 
 RECORDS = [make(n) for n in range(1, 7)]
 RUN = CliRunner()
+PLAIN = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 @pytest.fixture
@@ -102,10 +104,37 @@ def test_a_review_that_is_going_on_can_be_exported(tmp_path):
 def test_kappa_of_equal_verdicts_is_not_made_up(tmp_path):
     with reviewing(tmp_path / "review", RECORDS, ("ana", "ben"), each=2) as served:
         for name in ("ana", "ben"):
-            served.client(name).decide(1, "accept")
+            for number in range(1, 6):
+                served.client(name).decide(number, "accept")
     summary = export_review(tmp_path / "review", tmp_path / "out")
     assert summary.agreement[0].kappa.value is None
     assert "kappa is not defined" in "\n".join(lines(summary))
+
+
+def test_kappa_of_a_few_records_is_not_said(tmp_path):
+    with reviewing(tmp_path / "review", RECORDS, ("ana", "ben"), each=2) as served:
+        ana, ben = served.client("ana"), served.client("ben")
+        for number in range(1, 5):
+            ana.decide(number, "accept")
+            ben.decide(number, "reject:duplicate")
+    summary = export_review(tmp_path / "review", tmp_path / "out")
+    assert summary.agreement[0].kappa.value is None and summary.agreement[0].kappa.interval is None
+    assert "same verdict 0 of 4" in "\n".join(lines(summary))
+    assert "kappa – (fewer than 5 records)" in "\n".join(lines(summary))
+
+
+def test_a_record_with_a_second_opinion_wanted_is_not_released(tmp_path):
+    with reviewing(tmp_path / "review", RECORDS, ("ana", "ben"), each=2) as served:
+        ana, ben = served.client("ana"), served.client("ben")
+        edited = fields_of(RECORDS[0]) | {"question": "Which saddle then?"}
+        ana.send(1, ana.form(1, edit=True), verdict="edit", **edited)
+        ben.decide(1, "second", note="I am not sure")
+    summary = export_review(tmp_path / "review", tmp_path / "out")
+    assert summary.states["open"] == 6 and summary.outcomes["edit"] == 0
+    assert (tmp_path / "out" / "records.jsonl").read_bytes() == b""
+    receipt = json.loads((tmp_path / "out" / "receipts.jsonl").read_text().splitlines()[0])
+    assert receipt["outcome"] is None
+    assert [one["action"] for one in receipt["opinions"]] == ["edit", "second"]
 
 
 def test_what_is_no_review_is_said(tmp_path):
@@ -154,3 +183,27 @@ def test_bad_records_and_readings_are_said_before_anything_is_written(tmp_path):
         found = serve(path, *words)
         assert found.exit_code == 1 and said in str(found.exception)
     assert not out.exists()
+
+
+def test_a_port_that_is_in_use_is_said_before_anything_is_embedded_or_written(
+    tmp_path, monkeypatch
+):
+    def embedded(**_):
+        raise AssertionError("something was embedded")
+
+    monkeypatch.setattr("scaleqa.cli.review.open_embedder", embedded)
+    good, out = write(tmp_path / "good.jsonl", RECORDS), tmp_path / "out"
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        words = ["review", str(good), "--out", str(out), "--reviewer", "ana", "--port", port]
+        found = RUN.invoke(app, words)
+    assert found.exit_code == 1 and f"port {port} is in use" in str(found.exception)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("words", [["--help"], []], ids=["help", "bare"])
+def test_the_help_of_the_plain_command_has_the_options_of_serving(words):
+    said = RUN.invoke(app, ["review", *words], env=PLAIN).output
+    for option in ("--out", "--reviewer", "--adjudicator", "--each", "--readings", "--port"):
+        assert option in said
+    assert "review serve" in said and "export" in said

@@ -111,6 +111,42 @@ def test_a_second_opinion_that_nobody_is_left_for_goes_to_the_adjudicator():
     assert standings.of(IDS[0]).state == "disputed" and standings.waiting("eva") == [IDS[0]]
 
 
+@pytest.mark.parametrize("verdict", ["accept", "edit"])
+def test_one_verdict_is_not_agreement_while_a_second_opinion_is_wanted(verdict):
+    first = edited("ana", "Which one?") if verdict == "edit" else decided("ana", verdict)
+    standings = after(first, decided("ben", "second"))
+    assert standings.of(IDS[0]).state == "disputed" and standings.of(IDS[0]).decision is None
+    assert standings.waiting("eva") == [IDS[0]]
+    last = decided("eva", "reject")
+    standings.take(last)
+    assert standings.of(IDS[0]).state == "settled" and standings.of(IDS[0]).decision == last
+
+
+@pytest.mark.parametrize("names", [("ana",), ("ana", "ben")], ids=["one", "two"])
+def test_without_an_adjudicator_a_second_opinion_that_nobody_is_left_for_stays_open(names):
+    accepted = [decided(name, "accept") for name in names[:-1]]
+    wanted = decided(names[-1], "second")
+    given_ = {"reviewers": names, "each": len(names), "adjudicator": None}
+    standings = after(*accepted, wanted, **given_)
+    assert standings.of(IDS[0]).state == "open" and standings.of(IDS[0]).decision is None
+    standings.take(decided(names[-1], "accept"))
+    assert standings.of(IDS[0]).state == "agreed"
+
+
+def test_who_was_asked_and_decided_counts_also_if_the_request_is_taken_back():
+    standings = after(decided("ana", "second"), each=1)
+    standings.take(decided("ben", "reject"))
+    assert standings.of(IDS[0]).state == "agreed"
+    standings.take(decided("ana", "accept"))
+    assert standings.of(IDS[0]).judges == ("ana", "ben")
+    assert standings.of(IDS[0]).state == "disputed"
+
+
+def test_an_adjudicator_has_nobody_to_ask():
+    standings = after(decided("ana", "accept"), decided("ben", "reject"))
+    assert "nobody is left" in standings.problem(decided("eva", "second"))
+
+
 def test_undoing_brings_back_what_was_decided_before():
     first, second = decided("ana", "accept"), decided("ana", "reject")
     standings = after(first, second)

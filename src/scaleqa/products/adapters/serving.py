@@ -128,6 +128,12 @@ class Server:
             case other:
                 raise ValueError(f"unknown request {other!r}")
 
+    def close(self) -> None:
+        """Lets a memory end what it started, if it has a `close`."""
+        close = getattr(self._memory, "close", None)
+        if close is not None:
+            close()
+
     @property
     def _opened(self) -> Memory:
         if self._memory is None:
@@ -163,4 +169,5 @@ def serve(name: str, package: str, load: Callable[[], Open]) -> None:
             reply = {"error": f"{type(error).__name__}: {error}"}
         wire.write({"id": request["id"], **reply})
     out.close()
+    server.close()
     os._exit(0)  # products leave threads behind that would wait for ever

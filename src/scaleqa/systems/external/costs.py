@@ -6,6 +6,7 @@ from pathlib import Path
 
 PROC = Path("/proc")
 # Fields of /proc/PID/stat behind the name, which may contain anything.
+PARENT = 1
 GROUP = 2
 
 
@@ -25,16 +26,24 @@ class Costs:
 def peak_memory(group: int) -> int | None:
     """Returns the most bytes that the processes of a group held, added up; None if unknown.
 
-    Memory that processes share counts once for each.
+    What they started in groups of its own, as servers do, belongs to them. Memory that processes
+    share counts once for each.
     """
-    peaks = []
+    parents: dict[int, int] = {}
+    peaks: dict[int, int] = {}
+    counted: set[int] = set()
     for directory in PROC.glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):  # it has ended, or is no Linux
             fields = (directory / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+            pid = int(directory.name)
+            parents[pid] = int(fields[PARENT])
             if int(fields[GROUP]) == group:
-                rows = (directory / "status").read_text("utf-8", "replace").splitlines()
-                peaks += [1024 * int(row.split()[1]) for row in rows if row.startswith("VmHWM:")]
-    return sum(peaks) or None
+                counted.add(pid)
+            rows = (directory / "status").read_text("utf-8", "replace").splitlines()
+            peaks[pid] = sum(1024 * int(row.split()[1]) for row in rows if row.startswith("VmHWM:"))
+    while fresh := {pid for pid, of in parents.items() if of in counted} - counted:
+        counted |= fresh
+    return sum(peaks.get(pid, 0) for pid in counted) or None
 
 
 def disk(directory: Path) -> int:
