@@ -1,4 +1,4 @@
-"""The directory of an audit: the plan, invitations, ratings."""
+"""The directory of an audit: its plan, and the address by which it was served last."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from scaleqa.errors import DataError
 from tsim import private, unfinished
 
 PLAN = "plan.json"
-INVITATIONS = "invitations.jsonl"
+ADDRESS = "address.txt"
 RATINGS = "ratings.jsonl"
 
 
@@ -53,3 +53,15 @@ def read_plan(directory: Path) -> Plan:
             f"{path} is no plan of version {VERSION} ({where or 'the file'}: {problem['msg']}); "
             "put back the file as it was written"
         ) from None
+
+
+def keep_address(directory: Path, url: str) -> None:
+    """Keeps the address by which raters reach an audit, for the links that are made next."""
+    with unfinished.replacing(directory / ADDRESS) as part:
+        part.file.write(f"{url}\n".encode())
+
+
+def kept_address(directory: Path) -> str | None:
+    """Returns the address by which an audit was served last, if it was."""
+    path = directory / ADDRESS
+    return path.read_text("utf-8", "replace").strip() if path.is_file() else None

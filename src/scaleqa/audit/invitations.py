@@ -31,16 +31,30 @@ class Invitation(Entry):
     Attributes:
         rater: The number of the rater.
         digest: Hash of the token.
+        url: The address that the link begins with; invitations of earlier versions have none.
     """
 
     rater: Annotated[int, Field(ge=1)]
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    url: str | None = None
 
 
 def invite(
-    directory: Path, plan: Plan, *, raters: int, replace: Sequence[int] = ()
+    directory: Path,
+    plan: Plan,
+    *,
+    raters: int,
+    replace: Sequence[int] = (),
+    url: str | None = None,
 ) -> dict[int, str]:
     """Invites raters up to a number, and replaces links; returns the new tokens by rater.
+
+    Args:
+        directory: The directory of the audit.
+        plan: Its plan.
+        raters: How many raters have a link in the end.
+        replace: Raters whose links are replaced by new ones.
+        url: The address that the links will begin with.
 
     Raises:
         DataError: The plan has fewer raters, or somebody to be replaced was not invited.
@@ -65,7 +79,7 @@ def invite(
             tokens = {rater: secrets.token_hex(TOKEN_BYTES) for rater in wanted}
             for rater, token in tokens.items():
                 journal.append(
-                    Invitation(id=new_id(), at=now(), rater=rater, digest=_digest(token))
+                    Invitation(id=new_id(), at=now(), rater=rater, digest=_digest(token), url=url)
                 )
             return tokens
         finally:
@@ -75,6 +89,14 @@ def invite(
 def link(url: str, rater: int, token: str) -> str:
     """Returns the link of a rater."""
     return f"{url.rstrip('/')}/{NAME}{rater}/?token={token}"
+
+
+def linked(directory: Path) -> dict[int, str]:
+    """Returns the address that the link of each rater begins with, as far as it is known."""
+    path = directory / PLACE / FILE
+    found = read_entries(path, Invitation) if path.exists() else []
+    last = {one.rater: one.url for one in found}
+    return {rater: url for rater, url in sorted(last.items()) if url}
 
 
 class Raters:

@@ -64,18 +64,19 @@ def make_plan(
     """
     _check(sampling, others)
     draw = _Draw(ours, sampling.seed)
-    gold = draw.take(sampling.gold, "gold items", among={*certain})
+    gold = draw.take(sampling.gold, "gold items", "--gold", among={*certain})
     audited = [
-        _item(one, "choice", "audit", sampling.seed) for one in draw.take(sampling.items, "items")
+        _item(one, "choice", "audit", sampling.seed)
+        for one in draw.take(sampling.items, "items", "--items")
     ]
-    attention = draw.take(sampling.attention, "attention items")
+    attention = draw.take(sampling.attention, "attention items", "--attention")
     facts = []
     for source in others:
         drawn = _drawn(source.candidates, sampling.each, sampling.seed)
         forms = Counter(_form(one) for one in drawn)
         audited += [_item(one, _form(one), "audit", sampling.seed) for one in drawn]
         for form, count in sorted(forms.items()):
-            same = draw.take(count, f"items beside those of {source.name}")
+            same = draw.take(count, f"items beside those of {source.name}", "--each")
             audited += [_item(one, form, "audit", sampling.seed) for one in same]
         facts.append(_facts(source, len(drawn)))
     items = [
@@ -117,17 +118,24 @@ class _Draw:
         self._seed = seed
         self.used: set[str] = set()
 
-    def take(self, count: int, what: str, among: set[str] | None = None) -> list[Candidate]:
+    def take(
+        self, count: int, what: str, option: str, among: set[str] | None = None
+    ) -> list[Candidate]:
         free = [
             one
             for one in self._source.candidates
             if one.name not in self.used and (among is None or one.origin.ref in among)
         ]
         if len(free) < count:
-            kind = " whose answers are certain" if among is not None else ""
+            kind, known = "", ""
+            if among is not None:
+                kind = " whose answers are certain"
+                known = (
+                    ", --gold 0 for none, or name records whose answers are certain with --known"
+                )
             raise DataError(
                 f"{count} {what} were asked for, and {len(free)} records{kind} are left; ask for "
-                "fewer"
+                f"fewer with {option}{known}"
             )
         drawn = _drawn(free, count, self._seed)
         self.used |= {one.name for one in drawn}

@@ -1,6 +1,6 @@
 """Serves the pages of an audit."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,7 +12,10 @@ from scaleqa.audit.files import read_plan
 from scaleqa.audit.invitations import Raters
 from scaleqa.audit.views import Views
 from scaleqa.desk import Desk, create_app, held
+from scaleqa.desk.serving import HOST
 from scaleqa.errors import DataError
+
+PORTS = {"http": 80, "https": 443}
 
 
 @contextmanager
@@ -56,6 +59,23 @@ def check_url(url: str) -> str:
     """
     _reached(url)
     return url.rstrip("/")
+
+
+def elsewhere(links: Mapping[int, str], url: str) -> dict[int, str]:
+    """Returns those links that lead to another address than the one where raters are served.
+
+    Args:
+        links: The address that the link of each rater begins with.
+        url: The address by which raters are served.
+    """
+    here = _place(url)
+    return {rater: one for rater, one in links.items() if _place(one) != here}
+
+
+def _place(url: str) -> tuple[str, str, int]:
+    parts = urlsplit(check_url(url))
+    name = parts.hostname or ""
+    return parts.scheme, HOST if name == "localhost" else name, parts.port or PORTS[parts.scheme]
 
 
 def _reached(url: str) -> tuple[frozenset[str], bool]:

@@ -158,7 +158,8 @@ class Views:
         self, visit: Visit, template: str, *, status: int = 200, **values: object
     ) -> Response:
         rater = _rater(visit)
-        language = self.book.language(rater) or DEFAULT
+        asked = (one for one in visit.languages if one in languages())
+        language = self.book.language(rater) or next(asked, DEFAULT)
         texts: Mapping[str, str] = languages()[language]
         total = len(self.plan.orders[rater - 1])
         return visit.page(

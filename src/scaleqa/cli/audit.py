@@ -1,6 +1,6 @@
 """`scaleqa audit`: people rate items blindly, and what they say is analysed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ import typer
 from scaleqa.audit.analysis.findings import find
 from scaleqa.audit.analysis.page import audit_page
 from scaleqa.audit.export import exported, write_export
-from scaleqa.audit.files import read_plan, write_plan
+from scaleqa.audit.files import keep_address, kept_address, read_plan, write_plan
 from scaleqa.audit.items import Plan
 from scaleqa.audit.judgements import Judgement
 from scaleqa.audit.planning import Sampling, certain_ids, make_plan
@@ -31,8 +31,9 @@ from scaleqa.records.load import data_dir
 from scaleqa.records.readings import Reading, shipped_third_readings
 from scaleqa.records.schema import THIRD
 from tsim.cli.shell import AsJson, print_json, say, tell
-from tsim.ports import is_loopback
+from tsim.ports import address, is_loopback
 
+HOST = "127.0.0.1"
 PORT = 8780
 ENDINGS = (".html", ".md", ".tex")
 app = typer.Typer(no_args_is_help=True, help="A human audit: plan, invite, serve, report, export.")
@@ -124,34 +125,53 @@ def plan_command(
         print_json({"plan": str(path), "sha256": plan.sha256, **facts})
         return
     print_tables(listing(facts["sources"]), listing(facts["items"]), listing(facts["raters"]))
-    tell(f"next: scaleqa audit invite {out} --raters {raters}, then scaleqa audit serve {out}")
+    tell(f"next: scaleqa audit invite {out}, then scaleqa audit serve {out}")
 
 
 @app.command("invite")
 def invite_command(
     directory: Directory,
     raters: Annotated[
-        int, typer.Option(min=0, help="How many raters have a link in the end.")
-    ] = DEFAULTS.raters,
+        int | None,
+        typer.Option(min=0, help="How many raters have a link in the end; all of the plan."),
+    ] = None,
     replace: Annotated[
         list[int] | None,
         typer.Option(help="Rater whose link is replaced by a new one; may be repeated."),
     ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=65535,
+            help=f"The port of the server on this machine; the last one served, or {PORT}.",
+        ),
+    ] = None,
     url: Annotated[
-        str, typer.Option(help="The address by which raters reach the server.")
-    ] = f"http://127.0.0.1:{PORT}",
+        str | None,
+        typer.Option(help="The address by which raters reach the server, instead of --port."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a link for each new rater. Links are shown once: only their hashes are kept.
 
-    Example: scaleqa audit invite audits/first --raters 3
+    With --replace alone, nobody else is invited.
+
+    Example: scaleqa audit invite audits/first
     """
     require_desk()
     from scaleqa.audit.invitations import invite, link
     from scaleqa.audit.serving import check_url
 
-    where = check_url(url)
-    tokens = invite(directory, read_plan(directory), raters=raters, replace=replace or ())
+    if port is not None and url is not None:
+        raise DataError("--port and --url are two addresses of one server; name one of them")
+    plan = read_plan(directory)
+    if port is not None:
+        url = address(HOST, port)
+    where = check_url(url or kept_address(directory) or address(HOST, PORT))
+    if raters is None:
+        raters = 0 if replace else len(plan.orders)
+    tokens = invite(directory, plan, raters=raters, replace=replace or (), url=where)
     links = {rater: link(where, rater, token) for rater, token in tokens.items()}
     if as_json:
         print_json([{"rater": rater, "link": one} for rater, one in links.items()])
@@ -168,9 +188,7 @@ def invite_command(
 def serve_command(
     directory: Directory,
     port: DeskPort = PORT,
-    host: Annotated[
-        str, typer.Option(help="The address of this machine to listen on.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address of this machine to listen on.")] = HOST,
     url: Annotated[
         str | None, typer.Option(help="The address by which raters on other machines reach it.")
     ] = None,
@@ -181,7 +199,8 @@ def serve_command(
     Example: scaleqa audit serve audits/first
     """
     require_desk()
-    from scaleqa.audit.serving import opened
+    from scaleqa.audit.invitations import linked
+    from scaleqa.audit.serving import check_url, elsewhere, opened
     from scaleqa.desk import hold, serve
 
     if not is_loopback(host) and url is None:
@@ -190,11 +209,14 @@ def serve_command(
             "as https://audit.example.org"
         )
 
-    def started(address: str) -> None:
+    def started(served: str) -> None:
+        where = check_url(url or served)
+        keep_address(directory, where)
+        _tell_lost(directory, elsewhere(linked(directory), where))
         if as_json:
-            print_json({"url": url or address})
+            print_json({"url": where})
         else:
-            tell(f"raters are welcome at {url or address}, each by their own link · Ctrl-C stops")
+            tell(f"raters are welcome at {where}, each by their own link · Ctrl-C stops")
 
     with closing(hold(port, host)) as listening, opened(directory, url=url, told=tell) as pages:
         serve(pages, listening, started=started)
@@ -293,6 +315,17 @@ def _judgements(directory: Path, plan: Plan) -> list[Judgement]:
     from scaleqa.audit.book import read_judgements
 
     return read_judgements(directory, plan)
+
+
+def _tell_lost(directory: Path, lost: Mapping[int, str]) -> None:
+    for url in sorted({*lost.values()}):
+        who = [rater for rater in lost if lost[rater] == url]
+        again = " ".join(f"--replace {rater}" for rater in who)
+        tell(
+            f"the links of raters {', '.join(map(str, who))} lead to {url}, and not here; serve "
+            "that address with --port or --url, or make new links with: scaleqa audit invite "
+            f"{directory} {again}"
+        )
 
 
 def _facts(plan: Plan) -> dict[str, Any]:

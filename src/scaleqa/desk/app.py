@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from scaleqa.desk.pages import Pages
 from scaleqa.desk.people import Admission, Person
+from scaleqa.desk.tongues import wanted
 from scaleqa.errors import ScaleqaError
 from tsim.browsers import HEADERS, host_name, is_own
 from tsim.errors import AccessError, TooLargeError, TsimError
@@ -35,6 +36,7 @@ class Visit:
         path: What the address names, by the names in the path of the page.
         pages: The templates of the desk.
         where: The path of the address.
+        languages: What the browser asks for, best first.
     """
 
     person: Person
@@ -42,6 +44,7 @@ class Visit:
     path: Mapping[str, str]
     pages: Pages
     where: str
+    languages: tuple[str, ...] = ()
 
     @property
     def base(self) -> str:
@@ -147,8 +150,8 @@ def _answering(desk: Desk, pages: Pages, page: Page) -> _Answer:
         known = request.cookies.get(desk.people.cookie(name), "")
         if person is None or not desk.people.admits(name, known):
             raise AccessError(
-                "This page needs the link with its token, as it was printed when the desk was "
-                "started. Open that link again."
+                "This page needs the link with its token. Open your own link again, whole, as it "
+                "was given to you; if it no longer works, ask whoever gave it to you for a new one."
             )
         form = request.query_params
         if page.method != "GET":
@@ -161,6 +164,7 @@ def _answering(desk: Desk, pages: Pages, page: Page) -> _Answer:
             path={key: value for key, value in request.path_params.items() if key != "person"},
             pages=pages,
             where=request.url.path,
+            languages=wanted(request.headers.get("accept-language", "")),
         )
         return await run_in_threadpool(page.handler, visit)
 

@@ -86,6 +86,31 @@ def test_a_tie_is_no_majority():
     assert find(plan, said).majority.none[0].majority is None
 
 
+def test_one_rating_is_no_majority():
+    by_item = own(SAID)
+    first, second, third = sorted(by_item)[:3]
+    wrong = {"answer": "AB"[PLAN.by_id[first].answer == "A"], "primary": CUES[0]}
+    wrong["cues"] = (CUES[0],)
+    alone = replace(by_item[first][0], values=by_item[first][0].values.model_copy(update=wrong))
+    some = [alone, by_item[second][0]]
+    unfinished = find(PLAN, some)
+    ours = unfinished.majority
+    assert (ours.items, ours.single, ours.valid, ours.right) == (2, 2, 0, 0)
+    assert ours.none == ours.wrong == []
+    seen = unfinished.cues
+    assert (seen.items, seen.single, seen.labelled) == (0, 2, 0)
+    assert not any((*seen.cues.values(), *seen.anybody.values(), *seen.primary.values()))
+    more = find(PLAN, [*some, *(replace(one, values=careful(one.item)) for one in by_item[third])])
+    assert (more.majority.items, more.majority.single, more.majority.right) == (3, 2, 1)
+    assert (more.cues.items, more.cues.single, more.cues.labelled) == (1, 2, 1)
+    page = audit_page(more)
+    table = next(one for one in page.tables if one.title.startswith("Majority answers"))
+    assert (table.rows[0]["share"], table.rows[0]["single"]) == (1.0, 2)
+    text = to_markdown(page, "x")
+    assert "one rating only" in text and "Majority for another" not in text
+    assert "Items with one rating only, which are not counted here: 2." in text
+
+
 def test_pairs_agree_as_counted(found):
     by_item = own(SAID)
     for pair in found.pairs:

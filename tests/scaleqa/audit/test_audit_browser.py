@@ -232,3 +232,38 @@ def test_shortcuts_can_be_switched_off(audit, open_page):
     page.get_by_role("button", name="Single-key shortcuts: off").click()
     page.keyboard.press("b")
     assert page.locator("input:checked").count() == 1
+
+
+def test_what_was_filled_in_earlier_is_saved_by_keys_before_anything_has_the_focus(
+    audit, open_page
+):
+    directory, plan, links, _ = audit
+    place = place_of(plan, "chat")
+    page = open_page()
+    page.goto(links[1])
+    page.goto(f"/rater-1/items/{place}")
+    page.locator('input[name="naturalness"][value="2"]').check()
+    wait(page, lambda: page.locator("[data-said]").inner_text() == "Saved as a draft")
+    page.reload()
+    assert page.evaluate("document.activeElement === document.body")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda found: not found.endswith(f"/{place}"))
+    (said,) = read_judgements(directory, plan)
+    assert said.values.scales == {"naturalness": 2}
+
+
+def test_keys_on_other_buttons_are_not_those_of_the_form(audit, open_page):
+    _, plan, links, _ = audit
+    page = open_page()
+    page.goto(links[1])
+    page.goto(f"/rater-1/items/{place_of(plan, 'chat')}")
+    page.get_by_role("button", name="Single-key shortcuts").focus()
+    page.evaluate(
+        "document.addEventListener('submit',"
+        " (event) => { window.sent = true; event.preventDefault(); }, true)"
+    )
+    page.keyboard.press("Control+Enter")
+    assert page.evaluate("window.sent === undefined")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Control+Enter")
+    assert page.evaluate("window.sent")

@@ -16,6 +16,7 @@ from scaleqa.cli.app import app
 from scaleqa.desk import new_id
 from scaleqa.errors import DataError
 from tests.support.audits import careful, simulated
+from tests.support.records import RECORDS
 
 SMALL = ["--items", "20", "--gold", "2", "--attention", "2"]
 SAME = {"sec-fetch-site": "same-origin"}
@@ -88,6 +89,75 @@ def test_links_are_printed_once(place):
     again = json.loads(run("invite", place, "--raters", "3", "--replace", "2", "--json").stdout)
     assert [one["rater"] for one in again] == [2]
     assert run("invite", place, "--raters", "3").stdout == ""
+
+
+@pytest.mark.parametrize("raters", [2, 4])
+def test_all_raters_of_the_plan_are_invited(tmp_path, raters):
+    run("plan", "--out", tmp_path / "a", *SMALL, "--raters", raters)
+    invited = json.loads(run("invite", tmp_path / "a", "--json").stdout)
+    assert [one["rater"] for one in invited] == [*range(1, raters + 1)]
+
+
+def test_replacing_a_link_invites_nobody_else(place):
+    run("invite", place, "--raters", "1")
+    again = json.loads(run("invite", place, "--replace", "1", "--json").stdout)
+    assert [one["rater"] for one in again] == [1]
+
+
+@pytest.fixture
+def serve_briefly(monkeypatch):
+    """`audit serve` that stops as soon as it is started."""
+
+    def started_alone(_, *, port, host, started):
+        started(f"http://{host}:{port}")
+
+    monkeypatch.setattr("scaleqa.desk.serve", started_alone)
+    return lambda place, *words: run("serve", place, *words)
+
+
+def link_of(place, *words):
+    return json.loads(run("invite", place, *words, "--json").stdout)[0]["link"].split("/rater")[0]
+
+
+def test_links_lead_to_where_the_audit_is_served(place, serve_briefly):
+    assert link_of(place, "--raters", "1") == "http://127.0.0.1:8780"
+    assert link_of(place, "--raters", "2", "--port", "8787") == "http://127.0.0.1:8787"
+    serve_briefly(place, "--port", "8799")
+    assert link_of(place, "--raters", "3") == "http://127.0.0.1:8799"
+    serve_briefly(place, "--url", "https://audit.example.org/")
+    assert link_of(place, "--replace", "1") == "https://audit.example.org"
+    with pytest.raises(DataError, match="--port and --url"):
+        run("invite", place, "--port", "8787", "--url", "https://audit.example.org")
+
+
+def test_links_that_lead_elsewhere_are_told(place, serve_briefly):
+    run("invite", place, "--raters", "2")
+    run("invite", place, "--url", "http://localhost:8787")
+    said = serve_briefly(place, "--port", "8787").stderr
+    assert "the links of raters 1, 2 lead to http://127.0.0.1:8780, and not here" in said
+    assert "--replace 1 --replace 2" in said and "localhost" not in said
+    run("invite", place, "--replace", "1", "--replace", "2")
+    assert "and not here" not in serve_briefly(place, "--port", "8787").stderr
+    assert "and not here" in serve_briefly(place, "--url", "https://audit.example.org").stderr
+
+
+def test_other_records_without_certain_answers_are_planned_without_gold_items(tmp_path):
+    records = tmp_path / "records.jsonl"
+    records.write_text("".join(f"{record.model_dump_json()}\n" for record in RECORDS))
+    given = ["plan", "--out", tmp_path / "a", "--records", records, "--items", "20"]
+    with pytest.raises(DataError, match=r"10 gold items .* --gold 0 for none, .* --known") as said:
+        run(*given)
+    assert "fewer with --gold," in str(said.value)
+    with pytest.raises(DataError, match=r"ask for fewer with --items$"):
+        run(*given[:-1], "4000", "--gold", "0")
+    assert run(*given, "--gold", "0").exit_code == 0
+
+
+def test_a_report_without_everybody_says_so(place):
+    plan = read_plan(place)
+    keep(place, [one for one in simulated(plan) if one.rater < 3])
+    with pytest.raises(DataError, match=r"raters who are left out \(1, 2\); keep at least one"):
+        run("report", place, "--without", "2", "--without", "1")
 
 
 def test_a_report_in_every_form(place, tmp_path):

@@ -479,6 +479,40 @@ def test_the_language_is_kept_for_all_devices(audit, rater):
             assert f'<html lang="{name}">' in found and "{place}" not in found
 
 
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("de-AT,de;q=0.9,en;q=0.5", "de"),
+        ("fr-FR, fr;q=0.9, es;q=0.4, en;q=0.3", "es"),
+        ("en;q=0.2, zh-Hans-CN", "zh"),
+        ("de;q=0, es;q=0.1", "es"),
+        ("fr, *;q=0.5", "en"),
+        ("de;q=x, ;;, ES ;q=0.5", "es"),
+        ("", "en"),
+    ],
+    ids=["region", "first of ours", "by weight", "unwanted", "any", "damaged", "none"],
+)
+def test_a_first_visit_is_in_a_language_that_the_browser_asks_for(rater, header, expected):
+    rater.client.headers["accept-language"] = header
+    for path in ("/", "/items/1"):
+        assert f'<html lang="{expected}">' in rater.get(path).text
+
+
+def test_a_chosen_language_wins_over_the_browser(audit, rater):
+    _, _, tokens, app = audit
+    rater.post("/language", {"language": "en"})
+    other = Rater(app, 1, tokens[1])
+    other.client.headers["accept-language"] = "de"
+    assert '<html lang="en">' in other.get("/").text
+
+
+def test_a_wrong_link_tells_raters_whom_to_ask(audit):
+    _, _, _, app = audit
+    client = TestClient(app, base_url=HOME, follow_redirects=False)
+    page = client.get("/rater-1/?token=0000").text
+    assert "ask whoever gave it to you for a new one" in page and "started" not in page
+
+
 def test_texts_of_others_are_harmless(tmp_path):
     nasty = "<script>alert(1)</script>\x1b[2J{{ 7 * 7 }}"
     plan = small_audit(tmp_path)

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from scaleqa.audit.analysis.voting import FEWEST, is_majority
 from scaleqa.audit.items import CUES, Item
 from scaleqa.audit.judgements import Sheet
 from scaleqa.records.schema import LETTERS
@@ -31,13 +32,15 @@ class Majority:
 
     Attributes:
         items: Items with options that were rated.
-        valid: Those of which more than half of their raters chose one option.
+        single: Those with one rating only, which is no majority.
+        valid: Those of which more than half of at least two raters chose one option.
         right: Those of them in which it is the data set's answer.
-        none: Items without a majority.
+        none: Items of several raters without a majority.
         wrong: Items whose majority is for another option.
     """
 
     items: int
+    single: int
     valid: int
     right: int
     none: list[Case]
@@ -71,20 +74,30 @@ def majorities(sheet: Sheet) -> Majority:
     """Finds the majority of each item with options."""
     none: list[Case] = []
     wrong: list[Case] = []
-    rated, valid = 0, 0
+    rated = single = valid = 0
     for item in sheet.items:
         chosen = {o.rater: o.values.answer for o in sheet.about(item) if o.values.answer}
         if not chosen:
             continue
         rated += 1
+        if len(chosen) < FEWEST:
+            single += 1
+            continue
         letter, votes = Counter(chosen.values()).most_common(1)[0]
-        if 2 * votes <= len(chosen):
+        if not is_majority(votes, len(chosen)):
             none.append(Case(item=item, chosen={**chosen}, majority=None))
             continue
         valid += 1
         if letter != item.answer:
             wrong.append(Case(item=item, chosen={**chosen}, majority=letter))
-    return Majority(items=rated, valid=valid, right=valid - len(wrong), none=none, wrong=wrong)
+    return Majority(
+        items=rated,
+        single=single,
+        valid=valid,
+        right=valid - len(wrong),
+        none=none,
+        wrong=wrong,
+    )
 
 
 def accuracy(sheet: Sheet, rater: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from scaleqa.audit.analysis.voting import FEWEST, is_majority
 from scaleqa.audit.items import CUES
 from scaleqa.audit.judgements import Sheet
 
@@ -14,10 +15,11 @@ class Distribution:
     """How stress cues are distributed over items.
 
     An item has a cue if more than half of its raters see it; its primary cue is the one that more
-    than half of them name.
+    than half of them name. Items with one rating only are counted apart.
 
     Attributes:
-        items: Items whose raters were asked.
+        items: Items of which at least two raters were asked.
+        single: Items with one rating only, which are in no other figure.
         cues: Items with each cue.
         several: Items with at least two cues.
         all: Items with all cues.
@@ -28,6 +30,7 @@ class Distribution:
     """
 
     items: int
+    single: int
     cues: dict[str, int]
     several: int
     all: int
@@ -42,26 +45,30 @@ def distribution(sheet: Sheet) -> Distribution:
     seen: Counter[str] = Counter()
     anybody: Counter[str] = Counter()
     primary: Counter[str] = Counter()
-    items = several = everything = labelled = as_labelled = 0
+    items = single = several = everything = labelled = as_labelled = 0
     for item in sheet.items:
         said = [one.values for one in sheet.about(item) if one.values.primary]
         if not said:
             continue
+        if len(said) < FEWEST:
+            single += 1
+            continue
         items += 1
         votes = Counter(cue for values in said for cue in values.cues)
-        here = [cue for cue in CUES if 2 * votes[cue] > len(said)]
+        here = [cue for cue in CUES if is_majority(votes[cue], len(said))]
         seen.update(here)
         anybody.update(cue for cue in CUES if votes[cue])
         several += len(here) > 1
         everything += len(here) == len(CUES)
         strongest, count = Counter(values.primary for values in said).most_common(1)[0]
-        settled = 2 * count > len(said)
+        settled = is_majority(count, len(said))
         primary[strongest or ADJUDICATION if settled else ADJUDICATION] += 1
         if settled and item.origin.stress:
             labelled += 1
             as_labelled += strongest == item.origin.stress[0]
     return Distribution(
         items=items,
+        single=single,
         cues={cue: seen[cue] for cue in CUES},
         several=several,
         all=everything,

@@ -89,7 +89,8 @@ def find(
         seed: Of the bootstrap intervals.
 
     Raises:
-        DataError: Nothing was rated, or a rater to leave out does not exist.
+        DataError: Nothing was rated, everybody who rated is left out, or a rater to leave out does
+            not exist.
     """
     unknown = [rater for rater in without if not 1 <= rater <= len(plan.orders)]
     if unknown:
@@ -99,6 +100,11 @@ def find(
     everybody = Sheet.of(judgements)
     kept = [one for one in judgements if one.rater not in without]
     audited = Sheet.of(one for one in kept if one.item.purpose == "audit")
+    if not audited.items and any(one.item.purpose == "audit" for one in judgements):
+        raise DataError(
+            "all audited items were rated by raters who are left out "
+            f"({', '.join(map(str, sorted({*without})))}); keep at least one of them"
+        )
     if not audited.items:
         raise DataError(
             "no audited item was rated yet; invite raters with: scaleqa audit invite, and serve "

@@ -63,7 +63,10 @@ def answers(found: Findings) -> tuple[Block, ...]:
     ours = found.majority
     right, valid, none = paper.MAJORITY.lines["majority"]
     rows = (
-        _majority("ours", ours.items, ours.valid, ours.right, len(ours.none)),
+        {
+            **_majority("ours", ours.items, ours.valid, ours.right, len(ours.none)),
+            "single": ours.single,
+        },
         _majority("paper", paper.ITEMS, valid, right, none),
     )
     columns = (
@@ -75,6 +78,7 @@ def answers(found: Findings) -> tuple[Block, ...]:
         interval("interval", head="Wilson 95 %"),
         Column(key="none", head="no majority", form=count),
         Column(key="wrong", head="majority for another", form=count),
+        Column(key="single", head="one rating only", form=count),
     )
     blocks: list[Block] = [
         Table(
@@ -254,9 +258,11 @@ def cues(found: Findings) -> tuple[Block, ...]:
         Column(key="paper_share", head="paper: share", form=percent),
     )
     notes = [
-        "An item has a cue, or a primary cue, if more than half of its raters say so; the paper "
-        "does not say how it combines raters."
+        "An item has a cue, or a primary cue, if at least two raters rated it and more than half "
+        "of them say so; the paper does not say how it combines raters."
     ]
+    if ours.single:
+        notes.append(f"Items with one rating only, which are not counted here: {ours.single}.")
     if ours.labelled:
         notes.append(
             f"Of {ours.labelled} items with a settled primary cue, {ours.as_labelled} have the one "

@@ -14,6 +14,15 @@ function act(element) {
   }
 }
 
+// The button that sends the form in which the focus is; outside of forms, that of the only form
+// there is to send. Ctrl+Enter on links and other buttons is theirs.
+function sender(at) {
+  if (at?.form) return at.form.querySelector("[data-submits]");
+  if (at?.matches("a, button, summary")) return null;
+  const there = document.querySelectorAll("form [data-submits]");
+  return there.length === 1 ? there[0] : null;
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || event.repeat) return;
   const at = document.activeElement;
@@ -21,10 +30,10 @@ document.addEventListener("keydown", (event) => {
     at.blur();
     return;
   }
-  const button = at?.form?.querySelector("[data-submits]");
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && button) {
+  const button = event.key === "Enter" && (event.ctrlKey || event.metaKey) && sender(at);
+  if (button) {
     event.preventDefault();
-    at.form.requestSubmit(button);
+    button.form.requestSubmit(button);
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(at) || !keysOn()) return;
