@@ -258,6 +258,12 @@ def test_names_are_told_from_other_capitals():
     assert names(text, frozenset({"point", "friday"})) == {"brandauer", "orrin", "kx-204b"}
 
 
+@pytest.mark.parametrize("mark", ["'", "’"], ids=["straight", "curly"])
+def test_contractions_of_i_are_no_names(mark):
+    text = "so I'll go and I'd ask, I'm told I've met Ida's aunt O'Dell".replace("'", mark)
+    assert names(text, frozenset()) == {"ida", f"o{mark}dell"}
+
+
 @given(st.text(max_size=80))
 def test_names_never_fail(text):
     names(text, frozenset())

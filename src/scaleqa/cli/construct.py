@@ -1,6 +1,8 @@
 """`scaleqa construct`: from a plan to released records."""
 
+import shlex
 from contextlib import ExitStack, closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -213,15 +215,25 @@ def import_command(
     with opened(directory) as site:
         if site.book.plan.embedder:
             site.embedder = open_embedder(site.book.plan.embedder, cached=True)
-        count = import_replies(site, replies, by)
+        found = import_replies(site, replies, by)
         step = site.book.current
         left = len(site.book.due(step)) if step else 0
     if as_json:
-        print_json({"taken": count, "step": step, "open": left})
-    elif step:
-        say(f"Took {count} replies; at step {step}, {left} requests are open.")
+        refused = [asdict(one) | {"dropped": one.last} for one in found.refused]
+        print_json({"taken": found.taken, "refused": refused, "step": step, "open": left})
+        return
+    for one in found.refused:
+        say(f"{one.key} was not accepted, which counts as a try ({one.tries} of {one.most}):")
+        for reason in one.reasons:
+            say(f"  {reason}")
+        say("  The item is dropped." if one.last else "  It will be asked anew, under another key.")
+    taken = f"Took {found.taken} replies"
+    if found.refused:
+        taken += f", of which {len(found.refused)} not accepted"
+    if step:
+        say(f"{taken}; at step {step}, {left} requests are open.")
     else:
-        say(f"Took {count} replies; all is done: scaleqa construct release {directory} --to FILE")
+        say(f"{taken}; all is done: scaleqa construct release {directory} --to FILE")
 
 
 @app.command("release")
@@ -251,6 +263,9 @@ def release_command(
     for one in found.report.warnings[:40]:
         say(f"warning: {one.code}: {one.where}: {one.message}")
     say(f"Released {len(found.items)} {plan.track} to {', '.join(str(file) for file in files)}")
+    if plan.track == "records":
+        cells = "".join(f" --cell {cell}" for cell in sorted(plan.cells))
+        say(f"Next: scaleqa data validate {shlex.quote(str(to))}{cells}")
 
 
 @app.command("compare")

@@ -1,7 +1,7 @@
 """`scaleqa data`: the records, their validation and their card."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from scaleqa.records import (
 from scaleqa.records.calibration import Calibration, calibrate, read_answers
 from scaleqa.records.card import card as write_card
 from scaleqa.records.card import report_json, stats
-from scaleqa.records.draw import draw, read_ledger
+from scaleqa.records.draw import draw, read_cells, read_ledger
 from scaleqa.records.export import export
 from scaleqa.records.load import (
     CALIBRATION,
@@ -98,7 +98,7 @@ def validate_command(
 
     Example: scaleqa data validate my_records.jsonl --no-embeddings
     """
-    _, report = _validate(path, draws, embeddings, split, cell)
+    _, report = _validate(path, draws, embeddings, split, read_cells(cell))
     if as_json:
         print_json(asdict(report))
     else:
@@ -192,7 +192,7 @@ def draw_command(
     """
     if not frozen.is_file():
         raise DataError(f"{frozen} does not exist")
-    receipts = draw(frozen, frozen.with_name("draws.jsonl"), cell)
+    receipts = draw(frozen, frozen.with_name("draws.jsonl"), read_cells(cell))
     if as_json:
         print_json([receipt.model_dump() for receipt in receipts])
     else:
@@ -377,7 +377,7 @@ def _validate(
     draws: Path | None,
     embeddings: bool,
     split: str | None = None,
-    declared: Sequence[str] = (),
+    declared: Collection[str] = (),
 ) -> tuple[list[Record], Validation]:
     if split is not None and (path is not None or split not in CELLS):
         raise DataError(f"--split is for built-in records, and one of {', '.join(CELLS)}")

@@ -32,6 +32,28 @@ class Ticket:
     shelf: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A reply that was not accepted and counts as a try.
+
+    Attributes:
+        key: The name of the request.
+        reasons: Why, in words that whoever replied can act on.
+        tries: How many tries the item has had at the step, this one included.
+        most: How many it may have.
+    """
+
+    key: str
+    reasons: tuple[str, ...]
+    tries: int
+    most: int
+
+    @property
+    def last(self) -> bool:
+        """Whether the item is dropped for it."""
+        return self.tries >= self.most
+
+
 @dataclass(kw_only=True)
 class Book:
     """The state after some receipts.
@@ -104,8 +126,13 @@ class Book:
         return sorted(found, key=lambda ticket: ticket.key)
 
     def _prompt(self, item: Item, ask: Ask, shelf: Sequence[str]) -> Prompt:
-        before = self.latest.get((item.id, ask.name)) if ask.who == "writer" else None
-        return prompt(ask, self.track.parts(item, ask, shelf), item, before)
+        before = self.latest.get((item.id, ask.name), "")
+        reasons = item.reasons
+        if ask.who == "reader":
+            # The item's reasons are about all of its readings, and none for this reader to know.
+            problem = _malformed(before, ask)
+            reasons = (problem,) if problem else ()
+        return prompt(ask, self.track.parts(item, ask, shelf), before, reasons)
 
     def decide(self, step: str, embedder: Embedder | None) -> list[Decision]:
         """Decides about the items of a step that have all their replies."""
@@ -136,6 +163,26 @@ class Book:
         shelves = [self.asked[key].shelf for key in wanted.values()]
         return self.track.decide(item, read, next((shelf for shelf in shelves if shelf), ()))
 
+    def refused(self, keys: Iterable[str]) -> list[Refused]:
+        """Returns which replies that nothing was decided by yet cannot be used, and why."""
+        found = []
+        for key in keys:
+            item = self.items[self.asked[key].item]
+            asks = {item.key(self.plan.seed, ask.name): ask for ask in self.track.asks(item)}
+            if reasons := self._refusing(item, asks, key):
+                tries, most = item.tries + 1, self.plan.tries
+                found.append(Refused(key=key, reasons=reasons, tries=tries, most=most))
+        return found
+
+    def _refusing(self, item: Item, asks: Mapping[str, Ask], key: str) -> tuple[str, ...]:
+        if problem := _malformed(self.replies[key].text, asks[key]):
+            return (problem,)
+        if any(one not in self.replies for one in asks):
+            return ()
+        decision = self._decide(item, {ask.name: one for one, ask in asks.items()})
+        # A reply that is well-formed is not to blame for another that is not.
+        return decision.reasons if decision.code in ("schema", "checks") else ()
+
     def wanted(self) -> list[str]:
         """Returns the ids of items to begin, so that as many are released as the plan says."""
         found: list[str] = []
@@ -145,3 +192,13 @@ class Book:
             names = [n for n in ids(self.plan, domain, self.track.given) if n not in self.items]
             found += names[: max(0, domain.count - alive)]
         return found
+
+
+def _malformed(text: str, ask: Ask) -> str | None:
+    try:
+        read_reply(text, ask.reply)
+    except MalformedError as error:
+        return str(error)
+    except GivenUpError:
+        pass
+    return None

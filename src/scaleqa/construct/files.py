@@ -7,6 +7,7 @@ lines of `{"id": KEY, "reply": {…}}`. Keys tell nothing, and readers' requests
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from scaleqa.backends import Message, Reply
 from scaleqa.backends.batchfile import read_answers, request_line, text_lines, to_lines
 from scaleqa.backends.openai import chat_body
-from scaleqa.construct.book import Ticket
+from scaleqa.construct.book import Refused, Ticket
 from scaleqa.construct.receipts import Replied
 from scaleqa.construct.site import Site
 from scaleqa.construct.work import asked
@@ -22,6 +23,19 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate.rowfile import write_whole
 
 MOST_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What became of replies.
+
+    Attributes:
+        taken: How many were new.
+        refused: Those of them that were not accepted.
+    """
+
+    taken: int
+    refused: tuple[Refused, ...]
 
 
 class _Line(BaseModel):
@@ -93,8 +107,8 @@ def _receipts(site: Site, tickets: Sequence[Ticket]) -> None:
         site.add(*(asked(site, ticket) for ticket in fresh))
 
 
-def import_replies(site: Site, paths: Sequence[Path], by: str | None = None) -> int:
-    """Takes replies, and decides what can be decided then; returns how many were new.
+def import_replies(site: Site, paths: Sequence[Path], by: str | None = None) -> Imported:
+    """Takes replies, and decides what can be decided then.
 
     All of them are read before one is kept. A reply that is there already is not taken again; a
     different one to the same request is refused.
@@ -116,7 +130,10 @@ def import_replies(site: Site, paths: Sequence[Path], by: str | None = None) -> 
     for key, reply in found.items():
         known = site.book.replies.get(key)
         if known and known.text != reply.text:
-            raise DataError(f"{key} was replied to before, with something else; it is decided")
+            raise DataError(
+                f"{key} was replied to before, with something else; it is decided: "
+                "what is asked anew has another key, see: scaleqa construct export"
+            )
         if not known:
             request = site.book.asked[key]
             fresh.append(
@@ -131,8 +148,9 @@ def import_replies(site: Site, paths: Sequence[Path], by: str | None = None) -> 
             )
     if fresh:
         site.add(*fresh)
+    refused = site.book.refused(reply.key for reply in fresh)
     site.settle()
-    return len(fresh)
+    return Imported(taken=len(fresh), refused=tuple(refused))
 
 
 def _read(path: Path, known: set[str]) -> Iterator[tuple[str, Reply]]:

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from scaleqa.backends import Price, read_price
 from scaleqa.errors import DataError
@@ -17,7 +18,9 @@ Order = Literal["options-first", "dialogue-first"]
 Who = Literal["writer", "reader"]
 # A model whose replies come by file, from people or from programs without an API.
 BY_FILE = "batch"
-NAME = r"^[A-Za-z][A-Za-z0-9]*(-[A-Za-z][A-Za-z0-9]*)*$"
+# A part that began with a digit could be taken for the number of an id.
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z][A-Za-z0-9]*)*")
+SPLIT = re.compile(r"[A-Za-z0-9]+")
 STRESS: dict[StressLabel, float] = {
     "state_overwrite": 1.0,
     "long_range_bridge": 1.0,
@@ -44,12 +47,22 @@ class Domain(_Strict):
         seeds: Hand-written examples of situations, of which the writer sees some.
     """
 
-    name: str = Field(pattern=NAME)
+    name: str
     count: int = Field(ge=1, le=100_000)
     spare: int | None = Field(default=None, ge=0, le=100_000)
     about: str = ""
     topics: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
+
+    @field_validator("name")
+    @classmethod
+    def _named(cls, name: str) -> str:
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} cannot be in ids; a name has letters of English and digits, in parts "
+                "that begin with a letter and are joined by hyphens, such as Home-Brewing"
+            )
+        return name
 
     @property
     def most(self) -> int:
@@ -85,6 +98,12 @@ class Models(_Strict):
                 f"writer and reader are both {self.writer!r}; a reader must not have written what "
                 "it reads: name another, or set same_reader = true"
             )
+        for spec in (self.writer, self.reader):
+            kind, _, name = spec.partition(":")
+            if kind == BY_FILE and not name.strip():
+                raise ValueError(
+                    f"{spec!r} does not say who replies by file; name them, as in {BY_FILE}:NAME"
+                )
         for price in (self.writer_price, self.reader_price):
             if price is not None:
                 _price(price)
@@ -137,7 +156,7 @@ class Plan(_Strict):
 
     track: TrackName = "records"
     order: Order = "options-first"
-    split: str = Field(default="own", pattern=r"^[A-Za-z0-9]+$")
+    split: str = "own"
     language: str = Field(default="English", min_length=1)
     seed: str = "1"
     domains: tuple[Domain, ...] = Field(min_length=1)
@@ -150,6 +169,16 @@ class Plan(_Strict):
     rounds: int = Field(default=3, ge=0, le=20)
     workers: int = Field(default=4, ge=1, le=256)
     rpm: float | None = Field(default=None, gt=0)
+
+    @field_validator("split")
+    @classmethod
+    def _named(cls, split: str) -> str:
+        if not SPLIT.fullmatch(split):
+            raise ValueError(
+                f"{split!r} cannot be in ids; a split has letters of English and digits alone, "
+                "such as own"
+            )
+        return split
 
     @model_validator(mode="after")
     def _fit(self) -> Self:

@@ -1,10 +1,9 @@
 """What is sent to a model: a versioned prompt, filled."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scaleqa.construct.item import Item
 from scaleqa.construct.tracks import Ask, Track
 from scaleqa.prompts import Template, template
 
@@ -25,19 +24,19 @@ class Prompt:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def prompt(ask: Ask, parts: Mapping[str, str], item: Item, before: str | None) -> Prompt:
+def prompt(ask: Ask, parts: Mapping[str, str], before: str, reasons: Sequence[str]) -> Prompt:
     """Fills a prompt.
 
     Args:
         ask: What is asked.
         parts: What it is filled with.
-        item: The item, which may have to be made again for some reasons.
-        before: The last reply of a writer to the same request, if there was any.
+        before: The last reply to the same request; empty if there was none.
+        reasons: Why it could not be used, if it could not.
     """
     text = _template(ask.template).fill(**parts)
-    if before and item.reasons:
-        reasons = "\n".join(f"- {reason}" for reason in item.reasons)
-        text += _template(AGAIN).fill(before=before, reasons=reasons)
+    if before and reasons:
+        listed = "\n".join(f"- {reason}" for reason in reasons)
+        text += _template(AGAIN).fill(before=before, reasons=listed)
     return Prompt(name=ask.template, text=text)
 
 

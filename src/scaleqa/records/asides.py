@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from scaleqa.records.draw import is_own
+from scaleqa.records.draw import declaring, is_own
 from scaleqa.records.schema import SPLITS, Aside
 from scaleqa.records.stems import content
 
@@ -34,7 +34,8 @@ def problems(asides: Sequence[Aside], declared: Collection[str] = ()) -> Iterato
 
 def _of_one(aside: Aside, declared: Collection[str]) -> Iterator[str]:
     if aside.split not in SPLITS and not is_own(aside.cell, declared):
-        yield f"unknown split {aside.split!r}, expected one of {', '.join(SPLITS)}"
+        expected = f"expected one of {', '.join(SPLITS)}; {declaring(aside.cell)}"
+        yield f"unknown split {aside.split!r}, {expected}"
     least, most = FACT_WORDS
     length = len(aside.fact.split())
     if not least <= length <= most:

@@ -68,14 +68,15 @@ def letter(record_id: str, declared: Collection[str] = ()) -> Letter:
         DataError: The id has an unknown split or domain.
     """
     match = ID.fullmatch(record_id)
-    if match and is_own(f"{match['split']}:{match['domain']}", declared):
-        return _own(f"{match['split']}:{match['domain']}", int(match["number"]))
+    cell = f"{match['split']}:{match['domain']}" if match else ""
+    if match and is_own(cell, declared):
+        return _own(cell, int(match["number"]))
     if not match or match["split"] not in CELLS or match["domain"] not in DRAWN:
+        hint = f"; {declaring(cell)}" if match else ""
         raise DataError(
             f"{record_id!r} is not an id; expected split:Domain-NNN with split one of "
-            f"{', '.join(CELLS)} and domain one of {', '.join(DRAWN)}"
+            f"{', '.join(CELLS)} and domain one of {', '.join(DRAWN)}{hint}"
         )
-    cell = f"{match['split']}:{match['domain']}"
     # Cells are no multiple of four: two letters get one more, alternating over the cells.
     turn = DRAWN.index(match["domain"]) + [*CELLS].index(match["split"])
     size = CELLS[match["split"]]
@@ -83,6 +84,27 @@ def letter(record_id: str, declared: Collection[str] = ()) -> Letter:
     block, place = divmod(int(match["number"]) - 1, size)
     random.Random(f"lots:{cell}:{block}").shuffle(lots)
     return lots[place]
+
+
+def read_cells(cells: Iterable[str]) -> frozenset[str]:
+    """Reads cells that somebody declares.
+
+    Raises:
+        DataError: One is not of the form `split:domain`.
+    """
+    found = frozenset(cells)
+    for cell in sorted(found):
+        if ID.fullmatch(cell) or not ID.fullmatch(f"{cell}-001"):
+            raise DataError(
+                f"{cell!r} is no cell; expected SPLIT:DOMAIN, as ids have it before their number, "
+                "such as own:Gardening"
+            )
+    return found
+
+
+def declaring(cell: str) -> str:
+    """Says how a cell of one's own is declared."""
+    return f"a cell of your own is declared by --cell {cell}"
 
 
 def is_own(cell: str, declared: Collection[str]) -> bool:

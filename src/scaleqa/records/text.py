@@ -11,6 +11,8 @@ AMOUNT = re.compile(
     r"kwh|c|f|km|ft|hz|khz|mhz|ghz|bar|psi|s|day|days|week|weeks|month|months|year|years|hour|"
     r"minute|page|metre|meter|litre|euro|percent|person|seat|volt|watt|turn|point|man|inch)?"
 )
+# Always written with a capital, and seldom with a small one, but no names.
+CONTRACTIONS = frozenset(f"i{mark}{end}" for mark in "'’" for end in ("d", "ll", "m", "ve"))
 SENTENCE = re.compile(r"(?<=[.!?:;\n])\s+|[\"“”()\[\]]|\s[–—-]\s")
 
 
@@ -38,6 +40,8 @@ def names(text: str, common: frozenset[str]) -> set[str]:
     for sentence in SENTENCE.split(text):
         for place, word in enumerate(WORD.findall(sentence)):
             low = re.sub(r"['’]s$", "", word).lower()
+            if low in CONTRACTIONS:
+                continue
             if CODE.fullmatch(low):
                 if not AMOUNT.fullmatch(low):
                     found.add(low)

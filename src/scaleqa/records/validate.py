@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scaleqa.records import asides, sequels, talk, wordings
-from scaleqa.records.draw import DrawReceipt, is_own, mismatches
+from scaleqa.records.draw import DrawReceipt, declaring, is_own, mismatches
 from scaleqa.records.duplicates import Pair, embedding_pairs, lexical_pairs
 from scaleqa.records.load import BadLine, Supplements
 from scaleqa.records.probes import Probe, embedding_probes, lexical_probes
@@ -231,7 +231,8 @@ def _ids(records: Sequence[Record], declared: Collection[str]) -> list[Finding]:
     for record in records:
         known = record.split in CELLS and record.domain in DOMAINS
         if not known and not is_own(record.cell, declared):
-            found.append(Finding(code="id", where=record.id, message="unknown split or domain"))
+            message = f"unknown split or domain; {declaring(record.cell)}"
+            found.append(Finding(code="id", where=record.id, message=message))
     return found
 
 

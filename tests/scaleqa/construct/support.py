@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from click.testing import Result
 from typer.testing import CliRunner
 
 from scaleqa.backends import Stop
@@ -65,9 +66,14 @@ def write_plan(path: Path, plan: Plan) -> Path:
     return path
 
 
+def scaleqa(*words: object) -> Result:
+    """Runs `scaleqa` in this process."""
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
 def command(*words: object, check: int = 0) -> str:
     """Runs `scaleqa construct` in this process; returns what it prints."""
-    ran = CliRunner().invoke(app, ["construct", *map(str, words)])
+    ran = scaleqa("construct", *words)
     assert ran.exit_code == check, (ran.output, ran.exception)
     return ran.stdout
 

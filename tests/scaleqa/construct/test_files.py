@@ -8,7 +8,15 @@ from scaleqa.construct import opened, release
 from scaleqa.construct.files import due, export_file, export_folder, import_replies
 from scaleqa.construct.receipts import Replied
 from scaleqa.errors import DataError
-from tests.scaleqa.construct.support import json_of, plan_of, released, work, write_plan
+from tests.scaleqa.construct.support import (
+    command,
+    json_of,
+    plan_of,
+    released,
+    scaleqa,
+    work,
+    write_plan,
+)
 from tests.support.authors import Author, kind_of, reply
 from tests.support.servers import completion, serving
 
@@ -99,11 +107,71 @@ def test_replies_that_fit_nothing_are_refused_and_none_is_kept(tmp_path):
             due(site, "opne")
         assert not any(isinstance(one, Replied) for one in site.ledger.receipts)
         file.write_text(json.dumps(good) + "\n")
-        assert import_replies(site, [file]) == 1
-        assert import_replies(site, [file]) == 0
+        assert import_replies(site, [file]).taken == 1
+        assert import_replies(site, [file]).taken == 0
         file.write_text(json.dumps(good | {"reply": {"scenario": "another"}}) + "\n")
         with pytest.raises(DataError, match="something else"):
             import_replies(site, [file])
+
+
+def until(site, kind, place):
+    """Answers all that comes before a kind of request; returns the requests of that kind."""
+    while not (tickets := due(site, kind)):
+        lines = [{"id": t.key, "reply": reply(t.prompt.text)} for t in due(site, None)]
+        export_folder(site, due(site, None), place / lines[0]["id"])
+        file = place / f"{lines[0]['id']}.jsonl"
+        file.write_text("".join(json.dumps(one) + "\n" for one in lines))
+        assert import_replies(site, [file]).refused == ()
+    return tickets
+
+
+BAD_REPLIES = {
+    "no whole JSON": ("scenario", lambda _: '{"scenario": ', "no whole JSON"),
+    "evidence out of range": ("dialogue", lambda good: good | {"evidence": [40]}, "evidence"),
+    "a forbidden phrase": (
+        "question",
+        lambda good: good | {"question": "As discussed, which of both do we take?"},
+        "s discussed",
+    ),
+    "no such letter": ("open", lambda good: good | {"answer": "E"}, "answer: Input should be"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_REPLIES)
+def test_replies_that_are_not_accepted_are_told_with_the_reason(tmp_path, case):
+    """At once, although the step is decided only when all replies are there."""
+    kind, spoil, reason = BAD_REPLIES[case]
+    out = tmp_path / "out"
+    with opened(out, plan_of(count=2, models=BY_FILE, tries=2)) as site:
+        tickets = until(site, kind, tmp_path / "before")
+        export_folder(site, tickets, tmp_path / "asked")
+    for number in (1, 2):
+        bad, *others = tickets
+        file = tmp_path / f"{number}.jsonl"
+        said = spoil(reply(bad.prompt.text))
+        file.write_text(json.dumps({"id": bad.key, "reply": said}) + "\n")
+        if number == 1:
+            found = json_of("import", out, file)
+            (refused,) = found["refused"]
+            assert (refused["key"], refused["tries"], refused["most"]) == (bad.key, 1, 2)
+            assert not refused["dropped"]
+            assert reason in " ".join(refused["reasons"])
+        else:
+            text = command("import", out, file)
+            assert f"{bad.key} was not accepted, which counts as a try (2 of 2)" in text
+            assert reason in text
+            assert "The item is dropped" in text
+            assert "of which 1 not accepted" in text
+            return
+        with opened(out) as site:
+            rest = [*others, *(due(site, "closed") if kind == "open" else ())]
+            export_folder(site, rest, tmp_path / "rest")
+            lines = [{"id": t.key, "reply": reply(t.prompt.text)} for t in rest]
+            file.write_text("".join(json.dumps(one) + "\n" for one in lines))
+            assert import_replies(site, [file]).refused == ()
+            tickets = due(site, kind)
+            assert len(tickets) == 1
+            export_folder(site, tickets, tmp_path / "anew")
 
 
 def test_commands_export_import_and_release(tmp_path):
@@ -117,13 +185,17 @@ def test_commands_export_import_and_release(tmp_path):
     (file,) = (tmp_path / "asked").glob("*.txt")
     file.with_suffix(".json").write_text(json.dumps(reply(file.read_text())))
     taken = json_of("import", out, tmp_path / "asked", "--by", "me")
-    assert taken == {"taken": 1, "step": "question", "open": 1}
+    assert taken == {"taken": 1, "refused": [], "step": "question", "open": 1}
     with opened(out) as site:
         assert [r.by for r in site.ledger.receipts if isinstance(r, Replied)] == ["me"]
         answer_all(site, tmp_path / "rest", "folder")
     to = tmp_path / "released" / "records.jsonl"
     done = json_of("release", out, "--to", to)
     assert done["items"] == 1
+    next_ = command("release", out, "--to", to).splitlines()[-1]
+    assert next_ == f"Next: scaleqa data validate {to} --cell own:Gardening"
+    checked = scaleqa(*next_.split()[2:], "--no-embeddings")
+    assert checked.exit_code == 0, checked.output
     names = {"records.jsonl", "draws.jsonl", "calibration.jsonl", "funnel.md"}
     assert {p.name for p in to.parent.iterdir()} == names
     assert "28.8" in (to.parent / "funnel.md").read_text()

@@ -22,7 +22,20 @@ GOOD = json.loads(plan_of().model_dump_json())
 BAD = {
     "no domains": ({"domains": []}, "domains"),
     "a domain twice": ({"domains": [{"name": "A", "count": 1}] * 2}, "occurs twice"),
-    "a name with a space": ({"domains": [{"name": "A B", "count": 1}]}, "domains.0.name"),
+    "a name with a space": (
+        {"domains": [{"name": "A B", "count": 1}]},
+        "domains.0.name: 'A B' cannot be in ids; a name has letters of English and digits",
+    ),
+    "a name that ends like an id": ({"domains": [{"name": "A-001", "count": 1}]}, "'A-001' cannot"),
+    "a split with a hyphen": ({"split": "my-own"}, "split: 'my-own' cannot be in ids"),
+    "replies by file of nobody": (
+        {"models": {"writer": "batch", "reader": "batch:b"}},
+        "'batch' does not say who replies",
+    ),
+    "a reader by file without a name": (
+        {"models": {"writer": "openai:a", "reader": "batch:"}},
+        "as in batch:NAME",
+    ),
     "no count": ({"domains": [{"name": "A", "count": 0}]}, "domains.0.count"),
     "an unknown field": ({"ordr": "x"}, "ordr"),
     "an unknown order": ({"order": "questions-first"}, "order"),
@@ -138,7 +151,9 @@ def test_declared_cells_are_drawn_for_and_valid(tmp_path):
     receipts = draw(frozen, tmp_path / "draws.jsonl", cells)
     assert not mismatches(records, receipts, cells)
     assert validate(records, receipts=receipts, declared=cells).critical == []
-    assert {f.message for f in validate(records).critical} == {"unknown split or domain"}
+    assert {f.message for f in validate(records).critical} == {
+        "unknown split or domain; a cell of your own is declared by --cell own:Gardening"
+    }
 
 
 def test_replies_are_read_strictly():

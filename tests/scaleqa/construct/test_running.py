@@ -27,7 +27,7 @@ from tsim.errors import RemoteError
 FAULTS = {
     "malformed": lambda prompt: "Sure! Here is your JSON: {'scenario': oops",
     "refused": lambda prompt: "I cannot help with that.",
-    "cut": lambda prompt: json.dumps(reply(prompt))[:-20],
+    "cut": lambda prompt: json.dumps(reply(prompt))[:-5],
     "list": lambda prompt: "[1, 2]",
     "wrong types": lambda prompt: json.dumps(dict.fromkeys(reply(prompt), 7)),
     "empty object": lambda prompt: "{}",
@@ -91,7 +91,7 @@ def test_both_orders_of_work_can_be_compared(tmp_path):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("kind", ["scenario", "dialogue", "open"])
+@pytest.mark.parametrize("kind", ["scenario", "dialogue", "open", "closed"])
 def test_a_reply_that_cannot_be_used_is_tried_again_with_the_reason(tmp_path, fault, kind):
     hit = []
 
@@ -113,8 +113,28 @@ def test_a_reply_that_cannot_be_used_is_tried_again_with_the_reason(tmp_path, fa
     assert again.code == "malformed"
     assert again.reasons
     assert len(released(site)) == 2
-    told = [prompt for prompt in server.prompts if again.reasons[0] in prompt]
-    assert len(told) == (kind != "open")
+    (told,) = [prompt for prompt in server.prompts if again.reasons[0] in prompt]
+    assert kind_of(told) == kind
+    assert told.startswith(hit[0].rstrip())
+
+
+def test_readers_are_told_nothing_about_the_replies_of_others(tmp_path):
+    said = {"open": '{"answer": "E"}', "closed": "I would rather not."}
+
+    def twist(_number, prompt):
+        return None if "could not be used" in prompt else said.get(kind_of(prompt))
+
+    with serving(Author(twist)) as server:
+        site = work(plan_of(server.url, 1), tmp_path / "out")
+    assert len(released(site)) == 1
+    again = {kind_of(p): p for p in server.prompts if "could not be used" in p}
+    assert {*again} == {"open", "closed"}
+    for kind, other in (("open", "closed"), ("closed", "open")):
+        assert said[kind] in again[kind]
+        assert said[other] not in again[kind]
+    assert "answer: Input should be" in again["open"]
+    assert "answer: Input should be" not in again["closed"]
+    assert "no JSON object" in again["closed"]
 
 
 def test_what_never_becomes_usable_is_dropped_and_replaced(tmp_path):
@@ -175,6 +195,28 @@ def test_what_readers_hold_against_an_item_is_mended(tmp_path, flaw, code):
     assert len(released(site)) == 1
     stage = {stage.step: stage for stage in funnel(site.book, site.ledger.receipts).stages}["read"]
     assert stage.why == {code: 1}
+
+
+def test_writers_are_told_all_that_a_reader_holds_against_an_item(tmp_path):
+    hit = []
+
+    def twist(_number, prompt):
+        if kind_of(prompt) != "open" or hit:
+            return None
+        hit.append(prompt)
+        found = reply(prompt)
+        second = "ABCD".replace(found["answer"], "")[0]
+        flaws = {"second": second, "flags": ["contrived"], "evidence": [5], "note": "stilted"}
+        return json.dumps(found | flaws)
+
+    with serving(Author(twist)) as server:
+        site = work(plan_of(server.url, 1), tmp_path / "out")
+    stage = {stage.step: stage for stage in funnel(site.book, site.ledger.receipts).stages}["read"]
+    assert stage.why == {"ambiguous": 1}
+    (told,) = [prompt for prompt in server.prompts if "stilted" in prompt]
+    assert kind_of(told) == "dialogue"
+    for reason in ("defensible", "found it contrived", "decided by turns [5]"):
+        assert told.count(reason) == 1
 
 
 def test_dialogues_that_leak_repeat_or_say_too_little_are_written_again(tmp_path):
@@ -284,7 +326,7 @@ def test_a_request_that_is_never_answered_can_be_given_up(tmp_path):
             (ticket,) = due(site, "scenario")
             export_folder(site, [ticket], tmp_path / "by-hand")
             (tmp_path / "by-hand" / f"{ticket.key}.json").write_text('{"drop": "never answered"}')
-            assert import_replies(site, [tmp_path / "by-hand"]) == 1
+            assert import_replies(site, [tmp_path / "by-hand"]).taken == 1
         site = work(plan_of(server.url, 3, workers=1), out)
     assert len(released(site)) == 3
     assert [i.reasons for i in site.book.items.values() if i.step == "dropped"] == [

@@ -175,7 +175,7 @@ def numbered(dialogue: Sequence[Mapping[str, str]], start: int = 0) -> str:
 def held_against(
     reading: Mapping[str, Any], letter: str, evidence: Sequence[int]
 ) -> tuple[str, list[str]]:
-    """Returns what an open-book reading holds against an item: a code, and the reasons.
+    """Returns all that an open-book reading holds against an item: a code, and the reasons.
 
     Args:
         reading: The reading.
@@ -183,15 +183,21 @@ def held_against(
         evidence: The turns that decide.
     """
     found = OpenReading.model_validate({k: v for k, v in reading.items() if k != "of"})
-    note = f" ({found.note})" if found.note else ""
+    held = []
     if found.answer != letter:
-        text = f"a reader who saw the dialogue chose {found.answer}, where {letter} is right{note}"
-        return "open-wrong", [text]
-    if found.second and found.second != letter:
-        return "ambiguous", [f"a reader also found {found.second} defensible{note}"]
+        text = f"a reader who saw the dialogue chose {found.answer}, where {letter} is right"
+        held.append(("open-wrong", text))
+    if found.second and found.second not in (letter, found.answer):
+        held.append(("ambiguous", f"a reader also found {found.second} defensible"))
     if found.flags:
-        return found.flags[0], [f"a reader found it {', '.join(found.flags)}{note}"]
-    if found.evidence and not {*found.evidence} & {*evidence}:
+        held.append((found.flags[0], f"a reader found it {', '.join(found.flags)}"))
+    # Whoever chose otherwise decided by other turns, too.
+    if found.answer == letter and found.evidence and not {*found.evidence} & {*evidence}:
         text = f"a reader decided by turns {found.evidence}, the marked evidence is {evidence}"
-        return "evidence", [f"{text}{note}"]
-    return "", []
+        held.append(("evidence", text))
+    if not held:
+        return "", []
+    reasons = [text for _, text in held]
+    if found.note:
+        reasons[-1] += f" ({found.note})"
+    return held[0][0], reasons
