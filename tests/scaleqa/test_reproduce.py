@@ -815,7 +815,8 @@ def test_tracks_are_chosen_by_name(sources):
     systems = ("packed_turns:budget=200",)
     page, text, figure = made(given, "products", systems=systems, tracks=("asides",))
     assert {key for key in rows_of(page)[0] if key.endswith("in_context")} == {"asides in_context"}
-    assert "Left out by --track: as written, other words, braided, resumed, friends, assistant talk." in text
+    others = "as written, other words, braided, resumed, friends, assistant talk"
+    assert f"Left out by --track: {others}." in text
     assert "asides · packed_turns" in figure
     with pytest.raises(DataError, match="the records have no questions for other words"):
         made(given, "products", systems=systems, tracks=("other words",))
