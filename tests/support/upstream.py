@@ -35,7 +35,7 @@ CALL = {
 }
 # Pieces of an answer that is cut.
 CUT = ["From ", "May ", "on, "]
-FLOOD = 64 << 20
+FLOOD = 128 << 20
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -174,6 +174,7 @@ _ALL = (
             "llamaindex:budget=500",
             "txtai:budget=500",
             "mempalace:budget=500",
+            "hindsight:budget=500",
         ),
         tracks=tuple(track.name for group in products.COMPARED for track in group),
         lay_out=products.compare,
