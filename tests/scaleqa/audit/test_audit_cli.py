@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -106,11 +107,16 @@ def test_replacing_a_link_invites_nobody_else(place):
 
 @pytest.fixture
 def serve_briefly(monkeypatch):
-    """`audit serve` that stops as soon as it is started."""
+    """`audit serve` that stops as soon as it is started, and takes no port from other tests."""
 
-    def started_alone(_, *, port, host, started):
+    def held(port, host):
+        return SimpleNamespace(getsockname=lambda: (host, port), close=lambda: None)
+
+    def started_alone(_, listening, *, started):
+        host, port = listening.getsockname()
         started(f"http://{host}:{port}")
 
+    monkeypatch.setattr("scaleqa.desk.hold", held)
     monkeypatch.setattr("scaleqa.desk.serve", started_alone)
     return lambda place, *words: run("serve", place, *words)
 
