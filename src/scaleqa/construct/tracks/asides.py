@@ -9,16 +9,17 @@ from pydantic import ValidationError
 
 from scaleqa.construct import checks
 from scaleqa.construct.item import Decision, Item
-from scaleqa.construct.replies import Asked, ClosedReading, OpenReading, ToldInPassing
+from scaleqa.construct.replies import Asked, ToldInPassing
 from scaleqa.construct.tracks.records import frozen
 from scaleqa.construct.tracks.track import (
+    CLOSED,
+    OPEN,
     Ask,
     Replies,
     Step,
     Track,
-    held_against,
     lettered,
-    numbered,
+    seen,
 )
 from scaleqa.records import asides
 from scaleqa.records.schema import LETTERS, Aside
@@ -27,8 +28,6 @@ from tsim.embed import Embedder
 
 QUESTION = Ask(name="question", who="writer", template="aside-question.v1", reply=Asked)
 DIALOGUE = Ask(name="dialogue", who="writer", template="aside-dialogue.v1", reply=ToldInPassing)
-OPEN = Ask(name="open", who="reader", template="open.v1", reply=OpenReading)
-CLOSED = Ask(name="closed", who="reader", template="closed.v1", reply=ClosedReading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +46,7 @@ class Asides(Track):
         """Returns what a prompt is filled with."""
         made = item.made
         if ask.who == "reader":
-            seen = {"question": made["question"], "options": lettered(made["options"])}
-            return seen | ({"dialogue": numbered(made["dialogue"])} if ask is OPEN else {})
+            return seen(made, ask)
         return {
             **item.lots,
             "seeds": item.lots["seeds"] or "- (none)",
@@ -63,30 +61,22 @@ class Asides(Track):
         if item.step == "question":
             reply = replies["question"]
             problems = checks.question_problems(reply.question, reply.options)
-            if problems:
-                return self.again(item, "checks", problems)
-            return self.passed(item, {"question": reply.question, "options": reply.options})
+            made = {"question": reply.question, "options": reply.options}
+            return self.checked(item, problems, made)
         if item.step == "dialogue":
             return self._told(item, replies["dialogue"].model_dump())
         made = self.kept(item, replies)
-        code, reasons = held_against(
-            {**item.made, **made}["readings"]["open"],
-            item.made["letter"],
-            item.made["evidence"],
-        )
-        if code:
-            return self.back(item, "dialogue", code, reasons, made)
-        return self.passed(item, made)
+        right, evidence = item.made["letter"], item.made["evidence"]
+        return self.opened(item, made, right, evidence, "dialogue")
 
     def _told(self, item: Item, made: dict[str, Any]) -> Decision:
         try:
             aside = self._aside(item, {**item.made, **made})
         except ValidationError as error:
-            problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-            return self.again(item, "schema", [problem])
+            return self.misshapen(item, error)
         problems = [problem for _, problem in asides.problems([aside], self.plan.cells)]
         problems += [finding.message for finding in phrasing(aside)] + checks.leaks(aside)
-        return self.again(item, "checks", problems) if problems else self.passed(item, made)
+        return self.checked(item, problems, made)
 
     def compare(
         self, step: str, fresh: Sequence[Item], others: Sequence[Item], embedder: Embedder | None

@@ -14,21 +14,21 @@ from scaleqa.construct.normalise import normalised
 from scaleqa.construct.replies import (
     Asked,
     Checked,
-    ClosedReading,
-    OpenReading,
     Options,
     Realised,
     Scenario,
     Told,
 )
 from scaleqa.construct.tracks.track import (
+    CLOSED,
+    OPEN,
     Ask,
     Replies,
     Step,
     Track,
-    held_against,
     lettered,
     numbered,
+    seen,
 )
 from scaleqa.records.draw import letter, seal
 from scaleqa.records.schema import LETTERS, Record
@@ -40,8 +40,6 @@ DIALOGUE = Ask(name="dialogue", who="writer", template="dialogue.v1", reply=Told
 CHECK = Ask(name="check", who="writer", template="check.v1", reply=Checked)
 REALISE = Ask(name="realise", who="writer", template="realise.v1", reply=Realised)
 DISTRACTORS = Ask(name="distractors", who="writer", template="distractors.v1", reply=Options)
-OPEN = Ask(name="open", who="reader", template="open.v1", reply=OpenReading)
-CLOSED = Ask(name="closed", who="reader", template="closed.v1", reply=ClosedReading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +53,7 @@ class Records(Track):
         """Returns what a prompt is filled with; readers get nothing but what they are to see."""
         made = item.made
         if ask.who == "reader":
-            seen = {"question": made["question"], "options": lettered(made["options"])}
-            return seen | ({"dialogue": numbered(made["dialogue"])} if ask is OPEN else {})
+            return seen(made, ask)
         domain = self.plan.domain(item.domain)
         known = {
             "domain": domain.name,
@@ -85,24 +82,17 @@ class Records(Track):
 
     def _read(self, item: Item, replies: Replies) -> Decision:
         made = self.kept(item, replies)
-        code, reasons = held_against(
-            {**item.made, **made}["readings"]["open"],
-            item.made["letter"],
-            item.made["evidence"],
-        )
-        if code:
-            return self.back(item, self.mended, code, reasons, made)
-        return self.passed(item, made)
+        right, evidence = item.made["letter"], item.made["evidence"]
+        return self.opened(item, made, right, evidence, self.mended)
 
     def _told(self, item: Item, made: dict[str, Any]) -> Decision:
         """Checks a record as it would be with new parts."""
         try:
             record = self._record(item, {**item.made, **made})
         except ValidationError as error:
-            problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-            return self.again(item, "schema", [problem])
+            return self.misshapen(item, error)
         problems = checks.record_problems(record)
-        return self.again(item, "checks", problems) if problems else self.passed(item, made)
+        return self.checked(item, problems, made)
 
     def compare(
         self, step: str, fresh: Sequence[Item], others: Sequence[Item], embedder: Embedder | None
@@ -166,9 +156,8 @@ class OptionsFirst(Records):
     def _written(self, item: Item, reply: Any) -> Decision:
         if item.step == "question":
             problems = checks.question_problems(reply.question, reply.options)
-            if problems:
-                return self.again(item, "checks", problems)
-            return self.passed(item, {"question": reply.question, "options": reply.options})
+            made = {"question": reply.question, "options": reply.options}
+            return self.checked(item, problems, made)
         if item.step == "dialogue":
             return self._told(item, reply.model_dump())
         if reply.problems:

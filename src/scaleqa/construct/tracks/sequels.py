@@ -15,7 +15,6 @@ from scaleqa.construct.tracks.track import (
     Replies,
     Step,
     Track,
-    held_against,
     lettered,
     numbered,
 )
@@ -61,33 +60,24 @@ class Sequels(Track):
             try:
                 sequel = self._sequel(item, made)
             except ValidationError as error:
-                problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-                return self.again(item, "schema", [problem])
+                return self.misshapen(item, error)
             problems = [text for _, text in sequels.problems([sequel], [record])]
-            return self.again(item, "checks", problems) if problems else self.passed(item, made)
+            return self.checked(item, problems, made)
         made = self.kept(item, replies)
         sequel, turns = self.product(item), len(record.dialogue)
         needed = [*sequel.keeps, *(turns + place for place in sequel.evidence)]
-        code, reasons = held_against(
-            {**item.made, **made}["readings"]["open"], sequel.answer, needed
-        )
-        return self.back(item, "sequel", code, reasons, made) if code else self.passed(item, made)
+        return self.opened(item, made, sequel.answer, needed, "sequel")
 
     def compare(
         self, step: str, fresh: Sequence[Item], others: Sequence[Item], embedder: Embedder | None
     ) -> list[Decision]:
         """Finds sequels that occur twice."""
-        known = {self.product(one).text for one in others if "dialogue" in one.made}
-        out = []
-        for one in fresh:
-            text = self.product(one).text
-            if text in known:
-                reason = "another record has the same sequel"
-                out.append(self.back(one, "sequel", "duplicate", [reason]))
-            else:
-                out.append(self.passed(one))
-            known.add(text)
-        return out
+
+        def text(one: Item) -> str:
+            return self.product(one).text
+
+        known = [text(one) for one in others if "dialogue" in one.made]
+        return self.once(fresh, known, text, "sequel", "another record has the same sequel")
 
     def product(self, item: Item) -> Sequel:
         """Returns the sequel."""

@@ -2,15 +2,15 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from scaleqa.construct.item import DROPPED, Decision, Item
 from scaleqa.construct.plan import Plan, Who
-from scaleqa.construct.replies import OpenReading
+from scaleqa.construct.replies import ClosedReading, OpenReading
 from scaleqa.records.schema import LETTERS, Aside, Record, Sequel, Wording
 from tsim.embed import Embedder
 
@@ -33,6 +33,11 @@ class Ask:
     who: Who
     template: str
     reply: type[BaseModel]
+
+
+# How a dialogue with its question is read, whatever it was made for.
+OPEN = Ask(name="open", who="reader", template="open.v1", reply=OpenReading)
+CLOSED = Ask(name="closed", who="reader", template="closed.v1", reply=ClosedReading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +144,51 @@ class Track(ABC):
             made=dict(made or {}),
         )
 
+    def checked(
+        self, item: Item, problems: Sequence[str], made: Mapping[str, Any] | None = None
+    ) -> Decision:
+        """Decides by the problems that checks found."""
+        return self.again(item, "checks", problems) if problems else self.passed(item, made)
+
+    def misshapen(self, item: Item, error: ValidationError) -> Decision:
+        """Decides about what cannot be what it should be."""
+        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        return self.again(item, "schema", [problem])
+
+    def opened(
+        self, item: Item, made: Mapping[str, Any], letter: str, evidence: Sequence[int], to: str
+    ) -> Decision:
+        """Decides by the open-book reading: an item goes on, or back to be mended.
+
+        Args:
+            item: The item.
+            made: Its readings, as far as they are new.
+            letter: The right letter.
+            evidence: The turns that decide.
+            to: The step at which it is mended.
+        """
+        reading = {**item.made, **made}["readings"]["open"]
+        code, reasons = held_against(reading, letter, evidence)
+        return self.back(item, to, code, reasons, made) if code else self.passed(item, made)
+
+    def once(
+        self,
+        fresh: Iterable[Item],
+        known: Iterable[str],
+        text: Callable[[Item], str],
+        to: str,
+        reason: str,
+    ) -> list[Decision]:
+        """Lets items pass whose text nobody has yet; the others go back, for a reason."""
+        taken, out = {*known}, []
+        for one in fresh:
+            if text(one) in taken:
+                out.append(self.back(one, to, "duplicate", [reason]))
+            else:
+                out.append(self.passed(one))
+            taken.add(text(one))
+        return out
+
     def shelf(self, item: Item, items: Sequence[Item]) -> tuple[str, ...]:
         """Returns the ids of the dialogues among which a reader picks, if there are any."""
         return ()
@@ -170,6 +220,12 @@ def lettered(options: Sequence[str]) -> str:
 def numbered(dialogue: Sequence[Mapping[str, str]], start: int = 0) -> str:
     """Writes a dialogue with the numbers of its turns."""
     return "\n".join(f"[{n}] {t['role']}: {t['content']}" for n, t in enumerate(dialogue, start))
+
+
+def seen(made: Mapping[str, Any], ask: Ask) -> dict[str, str]:
+    """Returns what a reader sees of what was made, and nothing else."""
+    asked = {"question": made["question"], "options": lettered(made["options"])}
+    return asked | ({"dialogue": numbered(made["dialogue"])} if ask is OPEN else {})
 
 
 def held_against(

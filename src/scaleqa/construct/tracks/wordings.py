@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from scaleqa.construct.item import Decision, Item
-from scaleqa.construct.replies import OpenReading, Picked, Worded
+from scaleqa.construct.replies import Picked, Worded
 from scaleqa.construct.tracks.shelves import draw_shelf, shelved
 from scaleqa.construct.tracks.track import (
+    OPEN,
     Ask,
     Replies,
     Step,
     Track,
-    held_against,
     lettered,
     numbered,
 )
@@ -23,7 +23,6 @@ from tsim.embed import Embedder
 
 WORDING = Ask(name="wording", who="writer", template="wording.v1", reply=Worded)
 PICK = Ask(name="pick", who="reader", template="pick.v1", reply=Picked)
-OPEN = Ask(name="open", who="reader", template="open.v1", reply=OpenReading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +69,7 @@ class Wordings(Track):
             problems = [one.message for one in memory_probe(item.id, asked)]
             fresh = [Wording(id=item.id, question=asked)]
             problems += [text for _, text in wordings.problems(fresh, [*self.given.values()])]
-            if problems:
-                return self.again(item, "checks", problems)
-            return self.passed(item, {"question": asked})
+            return self.checked(item, problems, {"question": asked})
         made, record = self.kept(item, replies), self.given[item.id]
         if "pick" in replies:
             pick = replies["pick"].pick
@@ -80,28 +77,20 @@ class Wordings(Track):
             if place != item.id:
                 reason = "a reader took another dialogue to be meant; say more of the matter"
                 return self.back(item, "wording", "picked-wrong", [reason], made)
-        code, reasons = held_against(
-            {**item.made, **made}["readings"]["open"], record.answer, record.evidence
-        )
-        if code:
-            return self.back(item, "wording", code, reasons, made)
-        return self.passed(item, made)
+        return self.opened(item, made, record.answer, record.evidence, "wording")
 
     def compare(
         self, step: str, fresh: Sequence[Item], others: Sequence[Item], embedder: Embedder | None
     ) -> list[Decision]:
         """Finds wordings that occur twice."""
-        known = {one.made["question"].lower() for one in others if "question" in one.made}
-        out = []
-        for one in fresh:
-            text = one.made["question"].lower()
-            if text in known:
-                reason = "another record has the same second wording"
-                out.append(self.back(one, "wording", "duplicate", [reason]))
-            else:
-                out.append(self.passed(one))
-            known.add(text)
-        return out
+
+        def text(one: Item) -> str:
+            return str(one.made["question"]).lower()
+
+        known = [text(one) for one in others if "question" in one.made]
+        return self.once(
+            fresh, known, text, "wording", "another record has the same second wording"
+        )
 
     def product(self, item: Item) -> Wording:
         """Returns the second wording."""
