@@ -60,7 +60,8 @@ def style_command(
     habits = Table(columns=columns, rows=tuple(table(found)))
     least = min(len(one.talks) for one in sets)
     note = (
-        f"Repetition is counted in samples of {least} dialogues, as many as the smallest set has."
+        f"Rows marked as sampled are counted in samples of {least} dialogues, as many as the "
+        "smallest set has, and compare within this table alone."
     )
     if out:
         write_markdown(_page(habits, note, [report for _, report in others]), out)
