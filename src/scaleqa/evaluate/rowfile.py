@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -48,7 +48,7 @@ class RowFile:
         """Opens the file; a line torn by a crash is removed, earlier versions are rewritten."""
         if self.path is None:
             return
-        if self._moved or (self.path.exists() and self.path.read_bytes() != _lines(self.rows)):
+        if self._moved or (self.path.exists() and self.path.read_bytes() != row_lines(self.rows)):
             write_rows(self.path, self.rows)
         if self._moved:
             self._moved.unlink()
@@ -104,10 +104,19 @@ def iterate(path: Path, *, detail: bool = True) -> Iterator[Row]:
         DataError: A line is damaged, or no row.
     """
     with path.open("rb") as file:
-        for place, line in enumerate(file):
-            if not line.endswith(b"\n"):
-                return
-            yield read_row(_loaded(line, path, place), path, place, detail=detail)
+        yield from read_lines(file, path, detail=detail)
+
+
+def read_lines(file: BinaryIO, path: Path, *, detail: bool = True) -> Iterator[Row]:
+    """Reads rows from a file that is open; `path` is for messages. See `iterate`.
+
+    Raises:
+        DataError: A line is damaged, or no row.
+    """
+    for place, line in enumerate(file):
+        if not line.endswith(b"\n"):
+            return
+        yield read_row(_loaded(line, path, place), path, place, detail=detail)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -152,7 +161,7 @@ def all_rows(directory: Path, *, detail: bool = True) -> list[Row]:
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
     """Writes rows, all or none, over what was there."""
-    write_whole(path, _lines(rows))
+    write_whole(path, row_lines(rows))
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -206,7 +215,8 @@ def _first(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _lines(rows: Iterable[Row]) -> bytes:
+def row_lines(rows: Iterable[Row]) -> bytes:
+    """Writes rows as the lines of a file."""
     return "".join(_line(row) for row in rows).encode()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scaleqa.pages.drawings import standalone
 from scaleqa.pages.page import Block, Drawing, Facts, Notes, Page, Paragraph, Variant
-from scaleqa.pages.table import Column, Table
+from scaleqa.pages.table import Column, Row, Table
 
 
 def to_markdown(page: Page, name: str) -> str:
@@ -64,11 +64,18 @@ def _table(table: Table) -> Iterator[str]:
     sides = ["---" if column.is_text else "---:" for column in table.columns]
     yield _line([_head(column) for column in table.columns])
     yield f"|{'|'.join(sides)}|"
-    yield from (_line(row) for row in table.cells())
+    for row, cells in zip(table.rows, table.cells(), strict=True):
+        pairs = zip(table.columns, cells, strict=True)
+        yield _line([_linked(column, row, cell) for column, cell in pairs])
 
 
 def _head(column: Column) -> str:
     return f"{column.head}<sup>{column.signs}</sup>" if column.signs else column.head
+
+
+def _linked(column: Column, row: Row, cell: str) -> str:
+    address = row.get(column.link)
+    return f"[{cell}]({address})" if address else cell
 
 
 def _line(values: Sequence[str]) -> str:

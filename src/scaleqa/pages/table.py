@@ -24,6 +24,8 @@ class Column:
         swatches: A colour for each value, shown before it.
         signs: Letters of the footnotes that hold for the column.
         joined: Whether it says more about the column before it and is never parted from it.
+        hover: Key of what a cell is short for, which is shown on hover.
+        link: Key of the address that a cell leads to.
     """
 
     key: str
@@ -34,6 +36,8 @@ class Column:
     swatches: Mapping[str, str] | None = None
     signs: str = ""
     joined: bool = False
+    hover: str = ""
+    link: str = ""
 
     @property
     def is_text(self) -> bool:

@@ -1,7 +1,7 @@
 """Statistics: pure functions; random ones take a seed."""
 
 from scaleqa.stats.calibration import auroc, calibration_error
-from scaleqa.stats.intervals import Interval, wilson
+from scaleqa.stats.intervals import Interval, mean_interval, median_interval, wilson
 from scaleqa.stats.paired import Difference, kappa, mcnemar, paired_bootstrap
 from scaleqa.stats.segmentation import exact_f1, half_segment, pk, window_diff
 
@@ -14,6 +14,8 @@ __all__ = [
     "half_segment",
     "kappa",
     "mcnemar",
+    "mean_interval",
+    "median_interval",
     "paired_bootstrap",
     "pk",
     "wilson",
