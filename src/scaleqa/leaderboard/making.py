@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pydantic import ValidationError
 
@@ -162,9 +163,14 @@ def asked_of(data: str, packages: Sequence[Package]) -> Asked:
     options = read_options(declared.options, spec.options, of=spec.name)
     seeds = [getattr(options, name, None) for name in SEEDS]
     rest = {key: value for key, value in spec.options.items() if key not in (CHOICE, *SEEDS)}
-    whole = rebuilt(str(Spec(name=spec.name, options=rest)))
-    every = sum(len(package.questions) for package in whole)
+    every = _count(str(Spec(name=spec.name, options=rest)))
     return Asked(asked=asked, of=every, seed=next((s for s in seeds if s is not None), None))
+
+
+@lru_cache(maxsize=64)
+def _count(data: str) -> int:
+    """Counts the questions of a data set; results on parts of the same one share the count."""
+    return sum(len(package.questions) for package in rebuilt(data))
 
 
 def _one_run(rows: Sequence[Row]) -> Run:
