@@ -16,6 +16,7 @@ from scaleqa.leaderboard import (
     About,
     Claims,
     Entry,
+    Receipt,
     State,
     Verdict,
     asked_of,
@@ -28,6 +29,7 @@ from scaleqa.leaderboard import (
     read_submission,
     recompute,
     slim,
+    write_receipt,
     write_submission,
 )
 from scaleqa.leaderboard.standings import boards
@@ -325,6 +327,14 @@ def test_a_system_that_runs_again_does_the_same_and_a_forger_is_found(
     assert "hit is True, run again False" in found.words
 
 
+def test_a_receipt_counts_for_the_rows_that_it_is_about(run, tmp_path):
+    path = made(run, tmp_path / "one")
+    kept = read_submission(path).rows_sha256
+    for rows, refused in ((kept, False), ("0" * 64, True)):
+        write_receipt(path, Receipt(rows_sha256=rows, scaleqa="1", questions=5, seed=1))
+        assert bool(differs(path)) is refused
+
+
 def test_systems_that_a_result_must_not_start_are_not_run(run, packages, tiny_embedder, tmp_path):
     def program(rows):
         other = {"system": "external:command=touch started"}
@@ -425,13 +435,6 @@ def test_committed_results_pass(committed):
         (one.checked.name, one.checked.refused) for one in committed if one.checked.refused
     ] == []
     assert [one.checked.name for one in committed if one.checked.open] == []
-    stale = [
-        one.submission.name
-        for one in committed
-        if one.submission.receipt
-        and one.submission.receipt.rows_sha256 != one.submission.rows_sha256
-    ]
-    assert stale == []
 
 
 def test_committed_results_are_small():

@@ -145,6 +145,8 @@ def _figures(submission: Submission, asked: Asked | None) -> Iterator[str]:
     )
     if submission.rows_sha256 != claimed.rows_sha256:
         yield f"rows_sha256 is {claimed.rows_sha256}, of the rows {submission.rows_sha256}"
+    if submission.receipt and submission.receipt.rows_sha256 != submission.rows_sha256:
+        yield "recomputed.json is about other rows; remove it, or run the system again"
     try:
         again = make_result(
             submission.rows, claims, submission.verdicts, asked or claimed.questions

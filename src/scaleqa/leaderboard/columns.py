@@ -20,7 +20,7 @@ def _share(key: str, head: str) -> Column:
 
 def _span(value: list[float]) -> str:
     low, high = value
-    return f"{low:,.0f} to {high:,.0f}"
+    return f"{low:,.1f} to {high:,.1f}"
 
 
 def _fine_span(value: list[float]) -> str:
@@ -37,7 +37,7 @@ STANDING = Column(key="standing", head="standing", form=text)
 IN_CONTEXT = _share("in_context", "all evidence in context")
 DIFFERENCE = Column(
     key="difference",
-    head="less the best, points",
+    head="against the best, points",
     form=points,
     below=(Column(key="difference_interval", head="95 %", form=points_span),),
 )
@@ -77,6 +77,9 @@ ANSWERS = (
 )
 SOURCES = (
     SYSTEM,
+    Column(key="checked", head="recomputed", form=text),
+    Column(key="unchecked", head="not recomputed", form=text),
+    Column(key="again", head="questions run again", form=count),
     Column(key="version", head="version", form=text),
     Column(key="date", head="date", form=text),
     Column(key="embedder", head="embedder", form=text, hover="embedder_whole"),
@@ -86,8 +89,4 @@ SOURCES = (
     Column(key="package", head="packages", form=text, hover="package_whole"),
     Column(key="records", head="records", form=text, hover="records_whole"),
     Column(key="rows", head="rows", form=text, hover="rows_whole"),
-    Column(key="checked", head="recomputed", form=text),
-    Column(key="unchecked", head="not recomputed", form=text),
-    Column(key="again", head="questions run again", form=count),
-    Column(key="result", head="result", form=text),
 )

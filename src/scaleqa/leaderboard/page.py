@@ -14,7 +14,7 @@ from scaleqa.pages.forms import percent
 from scaleqa.pages.page import Drawing, Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Table
 
-DIGITS = 12
+DIGITS = 8
 # Of an identity that begins with a name: what comes after these is left to the hover.
 ENDS = "@/"
 
@@ -41,7 +41,7 @@ def _section(number: int, board: Board) -> Section:
     name = board_name(board)
     rows = tuple(_row(line) for line in board.lines)
     packages = {
-        f"{package.name} {package.sha256}"
+        f"{package.name} `{package.sha256}`"
         for line in board.lines
         for package in line.entry.submission.result.data.packages
     }

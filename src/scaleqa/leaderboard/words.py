@@ -19,8 +19,9 @@ READING = (
     "answers.",
     "Recomputed: figures (from the rows), rows (every question once), hits (from the turns that "
     "were shown), data (packages, ids, evidence and right answers, from the data set). Questions "
-    "run again: the system itself was run on so many, chosen by lot, and did the same. Nobody "
-    "repeats the answers of a language model: that a model gave them is the submitter's word.",
+    "run again: the system itself was run on so many, chosen by lot, and did the same; whoever "
+    "keeps the results notes that. Nobody repeats the answers of a language model: that it gave "
+    "them is the submitter's word.",
 )
 SUBMITTING = (
     "Measure: `scaleqa retrieve scaleqa:split=s2,target=128k --system tsim --out runs/mine` for "
