@@ -35,6 +35,7 @@ from scaleqa.evaluate.rowfile import all_rows, row_path
 from scaleqa.judges import Task
 from scaleqa.judges.exact import ExactJudge
 from scaleqa.judges.letter import LetterJudge
+from scaleqa.leaderboard import find_results, read_submission
 from scaleqa.lengths import length, parse_target
 from scaleqa.noise import FORMATS, load_pool
 from scaleqa.packages import build, load_packages, write_packages
@@ -52,6 +53,7 @@ from scaleqa.systems.external.messages import Results
 from scaleqa.systems.external.messages import read as read_line
 from scaleqa.systems.hipporag.prompted import _object
 from scaleqa.testing import WordEmbedder
+from tests.conftest import ROOT
 from tests.support.audits import careful, tiny_plan
 from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
@@ -115,6 +117,7 @@ def targets(directory: Path) -> Iterator[Target]:
     yield _fields()
     yield from _review(directory / "review")
     yield from _audit(directory / "audit")
+    yield _result(directory / "result")
 
 
 def encoded(text: str) -> bytes:
@@ -578,6 +581,14 @@ def _from_file(path: Path, read: Callable[[Path], object]) -> Callable[[str], ob
         return read(path)
 
     return written
+
+
+def _result(directory: Path) -> Target:
+    """What a submitted result says; its rows, which are those of runs, are not there."""
+    directory.mkdir(exist_ok=True)
+    said = (find_results(ROOT / "results")[0] / "result.json").read_text("utf-8")
+    read = _from_file(directory / "result.json", lambda path: read_submission(path.parent))
+    return Target(name="result", seeds=[said], read=read)
 
 
 def _packages(directory: Path) -> Target:

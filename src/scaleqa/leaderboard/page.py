@@ -45,8 +45,6 @@ def _section(number: int, board: Board) -> Section:
         for line in board.lines
         for package in line.entry.submission.result.data.packages
     }
-    notes = [one.entry.submission.result for one in board.lines]
-    said = (*(f"`{one.system.spec}`: {one.note}" for one in notes if one.note),)
     return Section(
         name=f"board-{number}",
         title=name,
@@ -54,9 +52,18 @@ def _section(number: int, board: Board) -> Section:
             _drawing(board, name),
             Table(columns=ANSWERS if board.key.answers else RETRIEVAL, rows=rows).filled(),
             Table(title="Where it comes from", columns=SOURCES, rows=rows).filled(),
-            Notes(items=(f"Packages, by sha256: {', '.join(sorted(packages))}.", *said)),
+            Notes(items=(f"Packages, by sha256: {', '.join(sorted(packages))}.", *_notes(board))),
         ),
     )
+
+
+def _notes(board: Board) -> list[str]:
+    """What submitters note; what several say is written once."""
+    found: dict[str, list[str]] = {}
+    for line in board.lines:
+        result = line.entry.submission.result
+        found.setdefault(result.note, []).append(f"`{result.system.spec}`")
+    return [f"{', '.join(names)}: {note}" for note, names in found.items() if note]
 
 
 def board_name(board: Board) -> str:
