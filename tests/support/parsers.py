@@ -35,7 +35,7 @@ from scaleqa.evaluate.rowfile import all_rows, row_path
 from scaleqa.judges import Task
 from scaleqa.judges.exact import ExactJudge
 from scaleqa.judges.letter import LetterJudge
-from scaleqa.leaderboard import find_results, read_submission
+from scaleqa.leaderboard import find_results, read_result
 from scaleqa.lengths import length, parse_target
 from scaleqa.noise import FORMATS, load_pool
 from scaleqa.packages import build, load_packages, write_packages
@@ -584,10 +584,10 @@ def _from_file(path: Path, read: Callable[[Path], object]) -> Callable[[str], ob
 
 
 def _result(directory: Path) -> Target:
-    """What a submitted result says; its rows, which are those of runs, are not there."""
+    """What a submitted result says; its rows are those of runs."""
     directory.mkdir(exist_ok=True)
     said = (find_results(ROOT / "results")[0] / "result.json").read_text("utf-8")
-    read = _from_file(directory / "result.json", lambda path: read_submission(path.parent))
+    read = _from_file(directory / "result.json", read_result)
     return Target(name="result", seeds=[said], read=read)
 
 

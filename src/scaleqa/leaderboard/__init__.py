@@ -4,6 +4,7 @@ from scaleqa.leaderboard.checking import About, Checked, Finding, State, check
 from scaleqa.leaderboard.files import (
     Submission,
     find_results,
+    read_result,
     read_submission,
     read_verdicts,
     write_receipt,
@@ -33,6 +34,7 @@ __all__ = [
     "json_schema",
     "leaderboard_page",
     "make_result",
+    "read_result",
     "read_submission",
     "read_verdicts",
     "rebuilt",

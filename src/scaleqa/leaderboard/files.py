@@ -74,7 +74,7 @@ def read_submission(path: Path) -> Submission:
     Raises:
         DataError: A file is missing, damaged, or does not follow the schema.
     """
-    result = _result(path / RESULT)
+    result = read_result(path / RESULT)
     unpacked = _unpacked(path / ROWS)
     verdicts = path / VERDICTS
     lines = _unpacked(verdicts).splitlines() if verdicts.is_file() else []
@@ -86,6 +86,26 @@ def read_submission(path: Path) -> Submission:
         verdicts=[_model(Verdict, line, verdicts) for line in lines],
         receipt=_receipt(path / RECEIPT),
     )
+
+
+def read_result(path: Path) -> Result:
+    """Reads what a result says, without its rows.
+
+    Raises:
+        DataError: The file is missing, or does not follow the schema of this version.
+    """
+    content = _small(path)
+    try:
+        found = from_json(content)
+    except ValueError as error:
+        raise DataError(f"{path} is no JSON ({error})") from None
+    version = found.get("schema_version") if isinstance(found, dict) else None
+    if version != SCHEMA:
+        raise DataError(
+            f"{path} has schema version {version!r:.40}, and this scaleqa reads version {SCHEMA}; "
+            "use the scaleqa that wrote it, or make the result again from its run"
+        )
+    return _model(Result, content, path)
 
 
 def write_submission(
@@ -120,21 +140,6 @@ def read_verdicts(path: Path) -> list[Verdict]:
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror})") from None
     return [_model(Verdict, line, path) for line in lines]
-
-
-def _result(path: Path) -> Result:
-    content = _small(path)
-    try:
-        found = from_json(content)
-    except ValueError as error:
-        raise DataError(f"{path} is no JSON ({error})") from None
-    version = found.get("schema_version") if isinstance(found, dict) else None
-    if version != SCHEMA:
-        raise DataError(
-            f"{path} has schema version {version!r:.40}, and this scaleqa reads version {SCHEMA}; "
-            "use the scaleqa that wrote it, or make the result again from its run"
-        )
-    return _model(Result, content, path)
 
 
 def _receipt(path: Path) -> Receipt | None:
