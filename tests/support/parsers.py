@@ -53,7 +53,6 @@ from scaleqa.systems.external.messages import Results
 from scaleqa.systems.external.messages import read as read_line
 from scaleqa.systems.hipporag.prompted import _object
 from scaleqa.testing import WordEmbedder
-from tests.conftest import ROOT
 from tests.support.audits import careful, tiny_plan
 from tests.support.fuzzing import Target
 from tests.support.records import NOISE, RECORDS, settings_of
@@ -586,7 +585,9 @@ def _from_file(path: Path, read: Callable[[Path], object]) -> Callable[[str], ob
 def _result(directory: Path) -> Target:
     """What a submitted result says; its rows are those of runs."""
     directory.mkdir(exist_ok=True)
-    said = (find_results(ROOT / "results")[0] / "result.json").read_text("utf-8")
+    said = (find_results(Path(__file__).parents[2] / "results")[0] / "result.json").read_text(
+        "utf-8"
+    )
     read = _from_file(directory / "result.json", read_result)
     return Target(name="result", seeds=[said], read=read)
 
