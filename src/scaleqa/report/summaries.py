@@ -58,6 +58,47 @@ def scores_table(results: Mapping[str, Scores]) -> Table:
     return Table(title=title, columns=columns, rows=tuple(rows))
 
 
+def answer_tables(results: Mapping[str, Scores]) -> tuple[Table, ...]:
+    """Accuracy with intervals, and hit by correctness, where somebody answered."""
+    answered = {name: scores for name, scores in results.items() if scores.answers}
+    rows = [
+        {
+            "system": name,
+            "questions": scores.questions,
+            "accuracy": scores.answers.accuracy,
+            "interval": scores.answers.accuracy_interval,
+            "strict": scores.answers.strict_accuracy,
+            "strict_interval": scores.answers.strict_interval,
+            "unanswered": scores.answers.unanswered,
+            "hit": scores.hit,
+            **scores.answers.audit,
+        }
+        for name, scores in answered.items()
+        if scores.answers
+    ]
+    if not rows:
+        return (scores_table(results),)
+    columns = (
+        SYSTEM,
+        Column(key="questions", head="questions", form=count),
+        Column(key="accuracy", head="accuracy"),
+        interval("interval"),
+        Column(key="strict", head="strict"),
+        interval("strict_interval"),
+        Column(key="unanswered", head="unanswered"),
+        Column(key="hit", head="CL hit"),
+    )
+    kinds = [key for scores in answered.values() if scores.answers for key in scores.answers.audit]
+    heads = {key: key.replace("_", " ") for key in kinds}
+    audit = (SYSTEM, *(Column(key=key, head=head) for key, head in heads.items()))
+    track = _title(scores.track for scores in answered.values())
+    shares = f"{track}: hit and correctness" if track else "Hit and correctness"
+    return (
+        Table(title=track, columns=columns, rows=tuple(rows)),
+        Table(title=shares, columns=audit, rows=tuple(rows)),
+    )
+
+
 def costs_table(results: Mapping[str, Scores]) -> Table:
     """What answers cost, by system."""
     rows = [
