@@ -10,13 +10,14 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from scaleqa.backends.batchfile import answer_line, to_lines
+from scaleqa.backends.openai import Completion
 from scaleqa.backends.protocol import Reply
 from scaleqa.errors import DataError
 from tsim import private, unfinished
@@ -52,8 +53,13 @@ class Item(_Part):
     """The letters to choose from; None for free text."""
 
 
+class _Body(_Part):
+    body: Completion
+
+
 class _Answered(_Part):
     custom_id: str
+    response: _Body
 
 
 class ItemDirectory:
@@ -94,24 +100,22 @@ class ItemDirectory:
         _write(path / ABOUT, (json.dumps(about) + "\n").encode())
         return cls(path)
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Keeps other processes from answering the same items.
 
         Raises:
             DataError: One of them is at it.
         """
-        handle = os.open(self.path / ABOUT, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise DataError(
-                    f"somebody else is reading {self.path}; one reader has one directory"
-                ) from None
-            yield
-        finally:
-            os.close(handle)
+        said = f"somebody else is reading {self.path}; one reader has one directory"
+        return held(self.path / ABOUT, said)
+
+    def asking(self) -> AbstractContextManager[None]:
+        """Keeps other processes from adding items.
+
+        Raises:
+            DataError: One of them does.
+        """
+        return held(self.path / ITEMS, f"another run asks the reader of {self.path}; name another")
 
     @property
     def items(self) -> list[Item]:
@@ -119,9 +123,10 @@ class ItemDirectory:
         return self._lines(ITEMS, Item)
 
     @property
-    def answered(self) -> set[str]:
-        """The keys of what has an answer."""
-        return {one.custom_id for one in self._lines(ANSWERS, _Answered)}
+    def answered(self) -> dict[str, Reply]:
+        """The answers so far, by key."""
+        lines = self._lines(ANSWERS, _Answered)
+        return {one.custom_id: one.response.body.reply for one in lines}
 
     @property
     def context(self) -> str | None:
@@ -147,11 +152,11 @@ class ItemDirectory:
     def answer(self, item: Item, text: str) -> None:
         """Keeps an answer; it is on disk when this returns."""
         line = answer_line(item.custom_id, Reply(text=text))
-        self._append(ANSWERS, to_lines([line]))
+        append_line(self.path / ANSWERS, line)
 
     def add(self, item: Item) -> None:
         """Adds an item; it is on disk when this returns."""
-        self._append(ITEMS, to_lines([item.model_dump(exclude_none=True)]))
+        append_line(self.path / ITEMS, item.model_dump(exclude_none=True))
 
     def finish(self, *, ended: bool) -> None:
         """Says whether more items will come."""
@@ -160,29 +165,57 @@ class ItemDirectory:
         else:
             (self.path / FINISHED).unlink(missing_ok=True)
 
-    def _append(self, name: str, line: bytes) -> None:
-        """Writes a line in one piece, after the last whole one."""
-        handle = os.open(private.create(self.path / name), os.O_RDWR)
-        try:
-            whole = len(_whole((self.path / name).read_bytes()))
-            os.truncate(handle, whole)
-            os.lseek(handle, whole, os.SEEK_SET)
-            os.write(handle, line)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
     def _lines(self, name: str, kind: type[PartT]) -> list[PartT]:
         path = self.path / name
         if not path.exists():
             return []
         found = []
-        for number, line in enumerate(_whole(path.read_bytes()).splitlines(), 1):
+        for number, line in enumerate(whole_lines(path), 1):
             try:
                 found.append(kind.model_validate_json(line))
             except ValidationError as error:
                 raise DataError(f"{path}, line {number} is damaged: {line[:80]!r}") from error
         return found
+
+
+@contextmanager
+def held(path: Path, said: str) -> Iterator[None]:
+    """Locks a file until the end, however the process ends.
+
+    Raises:
+        DataError: Another process has it; the message is `said`.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(said) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def whole_lines(path: Path) -> list[bytes]:
+    """Reads the lines of a file without one that a crash has torn."""
+    return _whole(path.read_bytes()).split(b"\n")[:-1]
+
+
+def mend(path: Path) -> None:
+    """Removes a line that a crash has torn."""
+    content = path.read_bytes()
+    whole = _whole(content)
+    if len(whole) < len(content):
+        os.truncate(path, len(whole))
+
+
+def append_line(path: Path, value: dict[str, Any]) -> None:
+    """Writes a line after the last whole one; it is on disk when this returns."""
+    mend(private.create(path))
+    with path.open("ab") as file:
+        file.write(to_lines([value]))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _whole(content: bytes) -> bytes:

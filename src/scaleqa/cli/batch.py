@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from scaleqa.backends import open_chat, read_price
+from scaleqa.backends import Access, Limiter, Stop, open_backend, open_chat, read_price
 from scaleqa.backends.itemdir import ANSWERS
 from scaleqa.cli import readers
 from scaleqa.cli.arguments import (
@@ -19,6 +19,7 @@ from scaleqa.cli.arguments import (
     Prompt,
     Systems,
     Threads,
+    resumable,
 )
 from scaleqa.cli.run import chosen_template
 from scaleqa.datasets import open_threads
@@ -28,10 +29,10 @@ from scaleqa.evaluate.imported import import_batch
 from scaleqa.figures.groups import group
 from scaleqa.figures.scores import score
 from scaleqa.pages.terminal import print_tables
-from scaleqa.reading import find_shards
+from scaleqa.reading import find_shards, send_batch
 from scaleqa.report.summaries import answer_tables
 from scaleqa.specs import split_specs
-from tsim.cli.shell import AsJson, print_json, progress_bar, say
+from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 from tsim.embed import open_embedder
 
 app = typer.Typer(
@@ -87,6 +88,41 @@ def export(
         say(
             f"Wrote {count} requests to {out}; keep the .rows.jsonl file next to it for the import."
         )
+
+
+@app.command()
+def send(
+    prompts: Annotated[Path, typer.Argument(help="File written by scaleqa batch export.")],
+    backend: Annotated[str, typer.Option(help="openai:MODEL[@BASE_URL] or gguf:NAME_OR_PATH.")],
+    out: Annotated[Path, typer.Option(help="File for the answers, which is continued.")],
+    workers: Annotated[int, typer.Option(min=1, help="Requests sent at once.")] = 1,
+    cache: Annotated[bool, typer.Option(help="Cache replies on disk.")] = True,
+    rpm: Annotated[
+        float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
+    ] = None,
+    key_env: Annotated[
+        str | None,
+        typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send exported requests to a provider that answers at once; the same command continues.
+
+    Example: scaleqa batch send batch/prompts.jsonl --backend openai:gpt-4o-mini --out answers.jsonl
+    """
+    stop = Stop(tell)
+    limiter = Limiter(rpm, sleep=stop.sleep) if rpm else None
+    access = Access(key_variable=key_env, limiter=limiter, cached=cache, stop=stop)
+    with (
+        resumable(out),
+        closing(open_backend(backend, access)) as opened,
+        progress_bar("answers") as advance,
+    ):
+        count = send_batch(prompts, opened, out, workers=workers, stop=stop, progress=advance)
+    if as_json:
+        print_json({"path": str(out), "answers": count})
+    else:
+        say(f"{count} answers are in {out}; next: scaleqa batch import {prompts} {out} --out ROWS")
 
 
 @app.command("import")

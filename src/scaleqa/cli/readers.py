@@ -121,7 +121,7 @@ def check(
     placed: Counter[str] = Counter()
     for one in shards:
         items = one.items
-        answered |= one.answered
+        answered.update(one.answered)
         placed.update(item.custom_id for item in items)
         pieces = [_known(item, known, one).piece for item in items]
         found += [{"shard": one.path.name, "why": leak.why} for leak in leaks(pieces)]

@@ -2,6 +2,7 @@
 
 from scaleqa.reading.leaks import Leak, Piece, conflict, leaks
 from scaleqa.reading.pieces import find_shards, read_pieces
+from scaleqa.reading.sending import send_batch
 from scaleqa.reading.sharding import Shard, divide, write_shards
 from scaleqa.reading.turns import Shown, next_item, take_answer
 
@@ -16,6 +17,7 @@ __all__ = [
     "leaks",
     "next_item",
     "read_pieces",
+    "send_batch",
     "take_answer",
     "write_shards",
 ]
