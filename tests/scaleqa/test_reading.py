@@ -273,7 +273,12 @@ def test_answers_of_shards_become_rows_of_tracks(sharded, files, tiny_embedder, 
     assert 0 < len(some) < len(rows)
 
 
-def test_the_commands_go_together(files, tiny, tmp_path, monkeypatch, packages):
+def other_track(files: list[Path], key: str, name: str) -> bool:
+    rows = {one.custom_id: one.row for file in files for one in read_exported(file)}
+    return not name.startswith(rows[key].run.track)
+
+
+def test_the_commands_go_together(files, tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("TSIM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TSIM_MODEL", str(tiny))
     out = tmp_path / "shards"
@@ -291,11 +296,23 @@ def test_the_commands_go_together(files, tiny, tmp_path, monkeypatch, packages):
         "as written",
         "other words",
     }
-    table = scaleqa(
-        "batch", "import", *files, out, "--partial", "--reader", "r", "--out", tmp_path / "r"
-    )
+    named = ("--partial", "--reader", "r", "--out", tmp_path / "r")
+    table = scaleqa("batch", "import", *files, out, *named)
     assert "hit and correctness" in table
+    # Two tracks are side by side, in the terminal and in the report.
+    answered_by = [one for one in checked["counts"] if one["answered"]]
+    assert len(answered_by) == 1
+    second = next(
+        one["shard"]
+        for one in found["shards"]
+        for item in ItemDirectory(out / one["shard"]).items[:1]
+        if other_track(files, item.custom_id, answered_by[0]["track"])
+    )
+    scaleqa("batch", "read", out / second)
+    scaleqa("batch", "read", out / second, "--answer", "A")
+    assert "Accuracy by track" in scaleqa("batch", "import", *files, out, *named)
     scaleqa("report", tmp_path / "r", "--out", tmp_path / "report.html")
+    assert "All tracks" in (tmp_path / "report.html").read_text()
     # Items put together by hand are found out.
     items = [item for one in found["shards"] for item in ItemDirectory(out / one["shard"]).items]
     ItemDirectory.create(tmp_path / "bad" / "w01-001", items, live=False)

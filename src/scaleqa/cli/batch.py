@@ -21,6 +21,7 @@ from scaleqa.cli.arguments import (
     Threads,
     resumable,
 )
+from scaleqa.cli.readers import exports_of
 from scaleqa.cli.run import chosen_template
 from scaleqa.datasets import open_threads
 from scaleqa.evaluate.batch import SEED, BatchSettings, export_batch
@@ -30,7 +31,7 @@ from scaleqa.figures.groups import group
 from scaleqa.figures.scores import score
 from scaleqa.pages.terminal import print_tables
 from scaleqa.reading import find_shards, send_batch
-from scaleqa.report.summaries import answer_tables
+from scaleqa.report.summaries import answer_tables, tracks_table
 from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 from tsim.embed import open_embedder
@@ -149,7 +150,7 @@ def import_(
 
     Example: scaleqa batch import batch/prompts.jsonl batch/output.jsonl --out runs/batch
     """
-    prompts, answers = sorted_out(files)
+    prompts, answers = _sorted_out(files)
     cost = read_price(price) if price else None
     embedder = open_embedder(model, cached=True)
     with ExitStack() as stack:
@@ -164,10 +165,8 @@ def import_(
             price=cost,
             judge_model=grader,
         )
-    results = [
-        {name: score(own) for name, own in one.rows.items()}  # of each setting
-        for one in group(rows)
-    ]
+    groups = group(rows)
+    results = [{name: score(own) for name, own in one.rows.items()} for one in groups]
     if as_json:
         print_json(
             [{"system": name, **asdict(one)} for found in results for name, one in found.items()]
@@ -175,18 +174,23 @@ def import_(
         return
     for found in results:
         print_tables(*answer_tables(found))
+    if len(groups) > 1:
+        print_tables(tracks_table(groups))
     say(f"Rows are in {out}; next: scaleqa report {out}")
 
 
-def sorted_out(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+def _sorted_out(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """Tells exports from answers: an export has a file of rows beside it.
 
     Raises:
         DataError: There is no export among them, or a directory has no answers.
     """
-    prompts = [file for file in files if rows_beside(file).is_file()] or [*files[:1]]
+    prompts = exports_of(files) or [*files[:1]]
+    beside = {rows_beside(file) for file in prompts}
     answers: list[Path] = []
     for file in files:
+        if file in beside:  # named by a pattern
+            continue
         if file.is_dir():
             kept = [one.path / ANSWERS for one in find_shards([file])]
             answers += [path for path in kept if path.exists()]

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from scaleqa.backends.itemdir import Item, ItemDirectory
 from scaleqa.errors import DataError
+from scaleqa.evaluate.exported import rows_beside
 from scaleqa.figures.presence import track
 from scaleqa.pages.forms import count, text
 from scaleqa.pages.table import Column, Table
@@ -40,10 +42,15 @@ def shard(
 
     Example: scaleqa batch shard batch/*.jsonl --size 60 --wave 50 --out batch/shards
     """
-    files = [file for file in prompts if not file.name.endswith(".rows.jsonl")]
-    found = divide(read_pieces(files), size=size, readers=readers, wave=wave, seed=seed)
+    found = divide(
+        read_pieces(exports_of(prompts) or prompts),
+        size=size,
+        readers=readers,
+        wave=wave,
+        seed=seed,
+    )
     write(found, out)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "shard": one.name,
             "wave": one.wave,
@@ -60,8 +67,8 @@ def shard(
     for number, shards in waves.items():
         own = [row for row in rows if row["wave"] == number]
         say(
-            f"wave {number}: {shards} shards, {sum(int(row['items']) for row in own):,} items, "
-            f"{sum(int(row['tokens']) for row in own):,} tokens"
+            f"wave {number}: {shards} shards, {sum(row['items'] for row in own):,} items, "
+            f"{sum(row['tokens'] for row in own):,} tokens"
         )
     say(f"Shards are in {out}; a reader goes on with: scaleqa batch read {out / found[0].name}")
 
@@ -113,9 +120,8 @@ def check(
 
     Example: scaleqa batch check batch/prompts.jsonl batch/shards
     """
-    prompts = [file for file in files if file.is_file() and not file.name.endswith(".rows.jsonl")]
     shards = find_shards(file for file in files if file.is_dir())
-    known = {one.item.custom_id: one for one in read_pieces(prompts)}
+    known = {one.item.custom_id: one for one in read_pieces(exports_of(files))}
     found: list[dict[str, Any]] = []
     answered: set[str] = set()
     placed: Counter[str] = Counter()
@@ -154,6 +160,11 @@ def check(
             f"{len(found)} pairs of items give away each other, and {len(doubled)} items are in "
             "more than one shard; divide them again with: scaleqa batch shard"
         )
+
+
+def exports_of(files: Sequence[Path]) -> list[Path]:
+    """Returns the exports among some files: a file of rows is beside each."""
+    return [file for file in files if rows_beside(file).is_file()]
 
 
 def _known(item: Item, known: dict[str, Exposed], shard: ItemDirectory) -> Exposed:

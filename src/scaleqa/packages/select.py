@@ -56,7 +56,7 @@ def _spread(strata: Mapping[Stratum, list[ItemT]], rng: random.Random) -> Iterat
         rng.shuffle(members)
     keys = sorted(strata)
     rng.shuffle(keys)
-    taken: Counter[tuple[int, str] | Stratum] = Counter()
+    taken: Counter[tuple[int | str, ...]] = Counter()
     while open_keys := [key for key in keys if strata[key]]:
         best = min(open_keys, key=lambda key: [taken[part] for part in (*enumerate(key), key)])
         taken.update((*enumerate(best), best))

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from scaleqa.figures.groups import Group
 from scaleqa.figures.paired import Compared
 from scaleqa.figures.retrieval import Retrieval
-from scaleqa.figures.scores import Scores
+from scaleqa.figures.scores import Scores, score
 from scaleqa.pages.forms import count, fine, signed, signed_span, text
 from scaleqa.pages.table import Column, Table, interval
 
@@ -97,6 +98,23 @@ def answer_tables(results: Mapping[str, Scores]) -> tuple[Table, ...]:
         Table(title=track, columns=columns, rows=tuple(rows)),
         Table(title=shares, columns=audit, rows=tuple(rows)),
     )
+
+
+def tracks_table(groups: Sequence[Group]) -> Table:
+    """Accuracy, interval and questions by system, a column for each setting that was answered."""
+    answered = [one for one in groups if one.setting.answers]
+    rows: dict[str, dict[str, Any]] = {}
+    columns = [SYSTEM]
+    for number, one in enumerate(answered):
+        splits = sorted({row.split for rows in one.rows.values() for row in rows if row.split})
+        name = one.setting.track or one.setting.dataset or ""
+        key, span = f"accuracy {number}", f"interval {number}"
+        columns += [Column(key=key, head=" ".join([name, *splits])), interval(span)]
+        for system, own in one.rows.items():
+            if found := score(own).answers:
+                cells = {key: found.accuracy, span: found.accuracy_interval}
+                rows.setdefault(system, {"system": system}).update(cells)
+    return Table(title="Accuracy by track", columns=tuple(columns), rows=tuple(rows.values()))
 
 
 def costs_table(results: Mapping[str, Scores]) -> Table:
