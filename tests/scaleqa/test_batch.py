@@ -1,6 +1,7 @@
 """Batches: requests go out as one file, answers come back as another."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from scaleqa.backends.openai import OpenAI
 from scaleqa.cli.app import app
 from scaleqa.errors import DataError
 from scaleqa.evaluate import run_packages
-from scaleqa.evaluate.batch import BatchSettings, export_batch, import_batch
+from scaleqa.evaluate.batch import BatchSettings, export_batch
+from scaleqa.evaluate.imported import import_batch
 from scaleqa.evaluate.rowfile import all_rows, read_rows
 from scaleqa.figures.scores import score
 from scaleqa.packages import build, write_packages
@@ -80,7 +82,8 @@ def test_a_batch_gives_the_rows_of_a_run_without_writeback(
     assert without_times(imported) == expected
     sent = [{k: v for k, v in body.items() if k not in ("path", "auth")} for body in chat.seen]
     requests = [json.loads(line) for line in lines]
-    assert [request["body"] for request in requests] == sent
+    by_text = partial(sorted, key=json.dumps)
+    assert by_text(request["body"] for request in requests) == by_text(sent)
     assert {(r["method"], r["url"]) for r in requests} == {("POST", "/v1/chat/completions")}
     files = sorted(p.relative_to(tmp_path / "batch") for p in (tmp_path / "batch").rglob("*.jsonl"))
     assert files == sorted(

@@ -9,7 +9,7 @@ import pytest
 
 from scaleqa.datasets import open_threads, published
 from scaleqa.errors import DataError
-from scaleqa.evaluate.batch import import_batch
+from scaleqa.evaluate.imported import import_batch
 from scaleqa.evaluate.rowfile import all_rows, row_path
 from scaleqa.judges.letter import letter_of
 from scaleqa.lengths import parse_target

@@ -30,7 +30,7 @@ from scaleqa.datasets.tiage import load_chats
 from scaleqa.desk import Person, Visit, read_entries
 from scaleqa.desk.pages import Pages
 from scaleqa.errors import DataError
-from scaleqa.evaluate.batch import import_batch
+from scaleqa.evaluate.imported import import_batch
 from scaleqa.evaluate.rowfile import all_rows, row_path
 from scaleqa.judges import Task
 from scaleqa.judges.exact import ExactJudge

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from scaleqa.backends.openai import Completion
-from scaleqa.backends.protocol import Reply
+from scaleqa.backends.protocol import MOST_TOKENS, Reply
 from scaleqa.errors import DataError
 
 URL = "/v1/chat/completions"
@@ -23,10 +24,51 @@ class _Line(BaseModel):
     custom_id: str
     response: _Response | None = None
     error: Any = None
+    reader: str | None = None
 
     @property
     def failed(self) -> bool:
         return bool(self.error) or self.response is None or self.response.status_code != 200
+
+
+class _Message(BaseModel):
+    content: str
+
+
+class _Body(BaseModel):
+    messages: list[_Message]
+    max_tokens: int = MOST_TOKENS
+
+
+class _Request(BaseModel):
+    custom_id: str
+    body: _Body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request as it was written.
+
+    Attributes:
+        prompt: The prompt.
+        most_tokens: Maximum tokens of the reply.
+    """
+
+    prompt: str
+    most_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer as it came back.
+
+    Attributes:
+        reply: What was answered.
+        reader: Who answered, where the answer says so.
+    """
+
+    reply: Reply
+    reader: str | None = None
 
 
 def request_line(key: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -37,6 +79,24 @@ def request_line(key: str, body: dict[str, Any]) -> dict[str, Any]:
         body: The request, as it would be posted.
     """
     return {"custom_id": key, "method": "POST", "url": URL, "body": body}
+
+
+def answer_line(key: str, reply: Reply, reader: str | None = None) -> dict[str, Any]:
+    """Returns the line of an answer.
+
+    Args:
+        key: What the request is called.
+        reply: The answer.
+        reader: Who gave it, if that is known.
+    """
+    body: dict[str, Any] = {"choices": [{"message": {"content": reply.text}}]}
+    if reply.prompt_tokens or reply.completion_tokens:
+        body["usage"] = {
+            "prompt_tokens": reply.prompt_tokens,
+            "completion_tokens": reply.completion_tokens,
+        }
+    line: dict[str, Any] = {"custom_id": key, "response": {"status_code": 200, "body": body}}
+    return {**line, "reader": reader} if reader else line
 
 
 def to_lines(values: Iterable[dict[str, Any]]) -> bytes:
@@ -60,7 +120,27 @@ def text_lines(path: Path) -> list[str]:
         raise DataError(f"{path} cannot be read as lines of JSON: {error}") from None
 
 
-def read_answers(paths: Sequence[Path], known: set[str]) -> Mapping[str, Reply]:
+def read_requests(path: Path) -> Mapping[str, Asked]:
+    """Reads requests for answers: those of one message.
+
+    Raises:
+        DataError: The file is missing, or a line is no such request.
+    """
+    found: dict[str, Asked] = {}
+    for number, text in enumerate(text_lines(path), 1):
+        try:
+            line = _Request.model_validate_json(text)
+            (message,) = line.body.messages
+        except (ValidationError, ValueError) as error:
+            raise DataError(
+                f"{path}, line {number} is no request for an answer: {text[:200]!r}; name a file "
+                "written by: scaleqa batch export"
+            ) from error
+        found[line.custom_id] = Asked(prompt=message.content, most_tokens=line.body.max_tokens)
+    return found
+
+
+def read_answers(paths: Sequence[Path], known: set[str]) -> Mapping[str, Answer]:
     """Reads what a provider gave back, without what failed or says nothing.
 
     Args:
@@ -70,7 +150,7 @@ def read_answers(paths: Sequence[Path], known: set[str]) -> Mapping[str, Reply]:
     Raises:
         DataError: A line is no answer, or one to another request, or the second one.
     """
-    replies: dict[str, Reply] = {}
+    replies: dict[str, Answer] = {}
     for path in paths:
         for number, text in enumerate(text_lines(path), 1):
             try:
@@ -88,7 +168,7 @@ def read_answers(paths: Sequence[Path], known: set[str]) -> Mapping[str, Reply]:
             if answer and line.custom_id in replies:
                 raise DataError(f"{path}, line {number} answers {line.custom_id!r} a second time")
             if answer:
-                replies[line.custom_id] = answer
+                replies[line.custom_id] = Answer(reply=answer, reader=line.reader)
     return replies
 
 

@@ -45,6 +45,7 @@ class BackendDeclaration(Generic[OptionsT]):
         subject: What users write after the name, such as `MODEL`; empty if nothing follows.
         chats: Whether it is also a chat model that systems can use.
         stand_in: Whether it answers without a language model.
+        caches: Whether replies to the same request are kept: those of a model are, not a person's.
     """
 
     name: str
@@ -55,6 +56,7 @@ class BackendDeclaration(Generic[OptionsT]):
     subject: str = ""
     chats: bool = False
     stand_in: bool = False
+    caches: bool = True
 
     @property
     def form(self) -> str:

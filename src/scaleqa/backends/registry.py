@@ -51,8 +51,9 @@ def open_backend(spec: str, access: Access = PLAIN) -> Backend:
         DataError: There is no such backend.
     """
     parsed = Spec.parse(spec, subject=True)
-    backend = find_backend(parsed.name).open(parsed, access)
-    if not access.cached or backend.stand_in:
+    declared = find_backend(parsed.name)
+    backend = declared.open(parsed, access)
+    if not access.cached or not declared.caches or backend.stand_in:
         return backend
     return CachedBackend(backend, _cache())
 

@@ -169,7 +169,7 @@ def _read(path: Path, known: set[str]) -> Iterator[tuple[str, Reply]]:
 def _from_lines(path: Path, known: set[str]) -> Mapping[str, Reply]:
     lines = text_lines(path)
     if not lines or '"custom_id"' in lines[0]:
-        return read_answers([path], known)
+        return {key: answer.reply for key, answer in read_answers([path], known).items()}
     replies: dict[str, Reply] = {}
     for number, text in enumerate(lines, 1):
         try:

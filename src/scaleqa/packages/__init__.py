@@ -5,7 +5,7 @@ from scaleqa.packages.check import check_packages
 from scaleqa.packages.files import load_packages, write_packages
 from scaleqa.packages.fill import Filler
 from scaleqa.packages.package import Block, Package, Question, StreamTurn
-from scaleqa.packages.select import subset, subset_of_lives
+from scaleqa.packages.select import in_sample_order, subset, subset_of_lives
 from scaleqa.packages.talk import TalkSettings, build_talk
 from scaleqa.packages.track import AS_WRITTEN, track_of
 
@@ -23,6 +23,7 @@ __all__ = [
     "build",
     "build_talk",
     "check_packages",
+    "in_sample_order",
     "load_packages",
     "subset",
     "subset_of_lives",

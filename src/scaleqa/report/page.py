@@ -20,6 +20,7 @@ from scaleqa.report.columns import Blocks
 from scaleqa.report.comparison import comparison
 from scaleqa.report.details import choose, data
 from scaleqa.report.palette import system_colours
+from scaleqa.report.summaries import tracks_table
 from scaleqa.report.words import finding, label
 
 TITLE = "SCALE-QA report"
@@ -129,6 +130,9 @@ def _sections(found: Sequence[Figures]) -> Iterator[Section]:
     )  # fmt: skip
     for name, title, write in writers:
         yield from _section(name, title, found, write)
+    answered = [one.group for one in found if one.group.setting.answers]
+    if len(answered) > 1:
+        yield Section(name="tracks", title="All tracks", blocks=(tracks_table(answered),))
     lengths = scaling([one.group for one in found])
     if lengths:
         blocks = further.scaling(lengths, palette)

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from scaleqa.figures.groups import Group
 from scaleqa.figures.paired import Compared
 from scaleqa.figures.retrieval import Retrieval
-from scaleqa.figures.scores import Scores
+from scaleqa.figures.scores import Scores, score
 from scaleqa.pages.forms import count, fine, signed, signed_span, text
 from scaleqa.pages.table import Column, Table, interval
 
@@ -56,6 +57,64 @@ def scores_table(results: Mapping[str, Scores]) -> Table:
     )
     title = _title(scores.track for scores in results.values())
     return Table(title=title, columns=columns, rows=tuple(rows))
+
+
+def answer_tables(results: Mapping[str, Scores]) -> tuple[Table, ...]:
+    """Accuracy with intervals, and hit by correctness, where somebody answered."""
+    answered = {name: scores for name, scores in results.items() if scores.answers}
+    rows = [
+        {
+            "system": name,
+            "questions": scores.questions,
+            "accuracy": scores.answers.accuracy,
+            "interval": scores.answers.accuracy_interval,
+            "strict": scores.answers.strict_accuracy,
+            "strict_interval": scores.answers.strict_interval,
+            "unanswered": scores.answers.unanswered,
+            "hit": scores.hit,
+            **scores.answers.audit,
+        }
+        for name, scores in answered.items()
+        if scores.answers
+    ]
+    if not rows:
+        return (scores_table(results),)
+    columns = (
+        SYSTEM,
+        Column(key="questions", head="questions", form=count),
+        Column(key="accuracy", head="accuracy"),
+        interval("interval"),
+        Column(key="strict", head="strict"),
+        interval("strict_interval"),
+        Column(key="unanswered", head="unanswered"),
+        Column(key="hit", head="CL hit"),
+    )
+    kinds = [key for scores in answered.values() if scores.answers for key in scores.answers.audit]
+    heads = {key: key.replace("_", " ") for key in kinds}
+    audit = (SYSTEM, *(Column(key=key, head=head) for key, head in heads.items()))
+    track = _title(scores.track for scores in answered.values())
+    shares = f"{track}: hit and correctness" if track else "Hit and correctness"
+    return (
+        Table(title=track, columns=columns, rows=tuple(rows)),
+        Table(title=shares, columns=audit, rows=tuple(rows)),
+    )
+
+
+def tracks_table(groups: Sequence[Group]) -> Table:
+    """Accuracy, interval and questions by system, a column for each setting that was answered."""
+    answered = [one for one in groups if one.setting.answers]
+    rows: dict[str, dict[str, Any]] = {}
+    columns = [SYSTEM]
+    for number, one in enumerate(answered):
+        splits = sorted({row.split for rows in one.rows.values() for row in rows if row.split})
+        name = one.setting.track or one.setting.dataset or ""
+        key, span = f"accuracy {number}", f"interval {number}"
+        columns += [Column(key=key, head=" ".join([name, *splits])), interval(span)]
+        for system, own in one.rows.items():
+            if found := score(own).answers:
+                cells = {key: found.accuracy, span: found.accuracy_interval}
+                rows.setdefault(system, {"system": system}).update(cells)
+    return Table(title="Accuracy by track", columns=tuple(columns), rows=tuple(rows.values()))
 
 
 def costs_table(results: Mapping[str, Scores]) -> Table:
