@@ -17,9 +17,10 @@ from scaleqa.cli.arguments import (
     Systems,
     Threads,
 )
-from scaleqa.cli.run import chosen_template, print_scores
+from scaleqa.cli.run import print_scores
 from scaleqa.datasets import open_threads
 from scaleqa.evaluate.batch import BatchSettings, export_batch, import_batch
+from scaleqa.evaluate.grading import chosen_template
 from scaleqa.figures.scores import score
 from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar, say
