@@ -9,6 +9,7 @@ from scaleqa.cli import (
     construct,
     cuts,
     data,
+    export,
     fit,
     listings,
     models,
@@ -47,6 +48,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(batch.app, name="batch")
 app.add_typer(construct.app, name="construct")
 app.add_typer(data.app, name="data")
+app.add_typer(export.app, name="export")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")
 app.add_typer(products.app, name="products")
