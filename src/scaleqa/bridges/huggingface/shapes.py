@@ -5,7 +5,7 @@ options or views do not.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -76,7 +76,9 @@ def shape_of(kind: Any) -> Shape:
 def fields_of(model: type) -> Fields:
     """Returns the shape of a model or dataclass."""
     hints = get_type_hints(model)
-    names = model.model_fields if issubclass(model, BaseModel) else model.__dataclass_fields__  # type: ignore[attr-defined]
+    names = [*model.model_fields] if issubclass(model, BaseModel) else []
+    if is_dataclass(model):
+        names = [one.name for one in fields(model)]
     return Fields(fields={name: shape_of(hints[name]) for name in names})
 
 

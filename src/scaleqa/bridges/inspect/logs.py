@@ -7,6 +7,7 @@ same log. Rows know the day, not the hour.
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Any
 
@@ -176,7 +177,7 @@ def _sample(row: Row, task_id: str, graded: bool) -> EvalSample:
 
 
 def _scores(row: Row, graded: bool) -> dict[str, Score]:
-    scores = {}
+    scores: dict[str, Score] = {}
     if graded and row.answered and row.run.reader:
         said = row.detail.rationale if row.detail else None
         verdict = Verdict(
@@ -201,12 +202,10 @@ def _prompt(row: Row) -> str:
         return asked(row)
     if row.run.reader:
         name, _, sha256 = row.run.reader.prompt.partition("/")
-        try:
+        with suppress(DataError):  # a prompt of another version
             prompt = template(name)
-        except DataError:
-            prompt = None
-        if prompt and prompt.sha256[:12] == sha256:
-            return filled(prompt, row, row.detail.context)
+            if prompt.sha256[:12] == sha256:
+                return filled(prompt, row, row.detail.context)
     return f"{row.detail.context}\n\n{asked(row)}"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from anyio import from_thread, to_thread
 from inspect_ai.model import (
+    ChatMessage,
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
@@ -37,11 +38,6 @@ from scaleqa.backends import Function, Message, Reply
 from scaleqa.backends.protocol import MOST_TOKENS
 from scaleqa.judges import Task, Verdict, open_judge
 
-MESSAGES = {
-    "system": ChatMessageSystem,
-    "user": ChatMessageUser,
-    "assistant": ChatMessageAssistant,
-}
 ABSENT = "absent"
 
 
@@ -150,9 +146,17 @@ class _Grader:
         """Leaves the model to Inspect."""
 
     async def _generate(self, messages: Sequence[Message], most_tokens: int) -> str:
-        given = [MESSAGES[message.role](content=message.content) for message in messages]
+        given = [_message(message) for message in messages]
         config = GenerateConfig(temperature=0.0, max_tokens=most_tokens)
         return (await self._model.generate(given, config=config)).completion
+
+
+def _message(message: Message) -> ChatMessage:
+    if message.role == "system":
+        return ChatMessageSystem(content=message.content)
+    if message.role == "assistant":
+        return ChatMessageAssistant(content=message.content)
+    return ChatMessageUser(content=message.content)
 
 
 async def _verdict(state: TaskState, target: Target) -> tuple[Verdict, str]:
