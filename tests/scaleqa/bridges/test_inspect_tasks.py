@@ -1,5 +1,6 @@
 """Tasks that the real Inspect finds by name and runs, with its mock model."""
 
+import gc
 from dataclasses import replace
 
 import pytest
@@ -65,7 +66,8 @@ def run(packages, tiny, tmp_path, monkeypatch):
         assert log.status == "success", log.error
         return log
 
-    return go
+    yield go
+    gc.collect()  # streams that Inspect leaves open warn when they go, which is to be here
 
 
 def figures(log):
