@@ -25,7 +25,6 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate.rowfile import all_rows, read_rows, row_path
 from scaleqa.figures.scores import score
 from tests.support.bridging import SYSTEMS, Drawing, answered, found, two_packages
-from tests.support.browser import watched
 from tests.support.runs import row
 
 
@@ -197,11 +196,15 @@ def serving(directory):
 @pytest.mark.slow
 def test_the_viewer_shows_the_logs(logs, browser, tmp_path):
     bundle_log_dir(str(logs[0].parent), str(tmp_path / "bundle"))
-    with serving(tmp_path / "bundle") as address, watched(browser, address) as opened:
-        page = opened(viewport={"width": 1400, "height": 900})
+    asked = []
+    with serving(tmp_path / "bundle") as address, browser.new_context() as context:
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
         page.goto(address)
         page.get_by_text("scaleqa/bm25_chunks").first.wait_for()
         page.get_by_text("scaleqa/bm25_chunks").first.click()
         page.get_by_text("Which ").first.click()
         page.get_by_text("Below are excerpts").first.wait_for()
         assert page.get_by_text("s1:").first.is_visible()
+    elsewhere = [url for url in asked if not url.startswith((address, "data:", "blob:"))]
+    assert elsewhere == []
