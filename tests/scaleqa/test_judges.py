@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from scaleqa.backends import Reply, open_backend
-from scaleqa.cli.run import chosen_template
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Reading, RunSettings, run_package
+from scaleqa.evaluate.grading import chosen_template
 from scaleqa.judges import Task, judge_names, open_judge
 from scaleqa.packages import Package, Question, StreamTurn
 from scaleqa.prompts import template

@@ -14,7 +14,6 @@ from scaleqa.errors import DataError
 from scaleqa.records import DOMAINS, LETTERS, SPLITS, Record, load_records
 from scaleqa.records.calibration import Answer, calibrate
 from scaleqa.records.draw import DrawReceipt, draw, letter, mismatches, read_ledger, seal_of
-from scaleqa.records.export import export
 from scaleqa.records.load import read_records
 from scaleqa.records.probes import lexical_probes
 from scaleqa.records.release import quotas, release
@@ -232,25 +231,6 @@ def test_calibration_grades_raw_answers_and_refuses_stale_ones():
     assert len(closed.wrong) == 9
     with pytest.raises(DataError, match="have it read again"):
         calibrate([make(1, question="Changed since?"), *records[1:]], answers)
-
-
-def test_export_writes_splits_and_a_card_the_hub_understands(tmp_path):
-    records = [make(1), make(2), make(1, split="s2")]
-    files = export(records, tmp_path, "jsonl", "# Card\n")
-    assert [file.name for file in files] == ["s1.jsonl", "s2.jsonl", "README.md"]
-    assert load_records(tmp_path / "s1.jsonl") == records[:2]
-    readme = (tmp_path / "README.md").read_text()
-    assert readme.startswith("---\nlicense: cc-by-4.0")
-    assert "  - split: s2\n    path: s2.jsonl" in readme
-    with pytest.raises(DataError, match="no format 'xml'"):
-        export(records, tmp_path, "xml", "")
-
-
-def test_parquet_reads_back_the_same(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    export([make(1)], tmp_path, "parquet", "")
-    (row,) = parquet.read_table(tmp_path / "s1.parquet").to_pylist()
-    assert row == make(1).model_dump()
 
 
 def test_names_are_told_from_other_capitals():

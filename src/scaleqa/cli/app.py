@@ -9,6 +9,7 @@ from scaleqa.cli import (
     construct,
     cuts,
     data,
+    export,
     fit,
     leaderboard,
     listings,
@@ -48,6 +49,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(batch.app, name="batch")
 app.add_typer(construct.app, name="construct")
 app.add_typer(data.app, name="data")
+app.add_typer(export.app, name="export")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(models.app, name="models")
 app.add_typer(noise.app, name="noise")

@@ -22,10 +22,10 @@ from scaleqa.cli.arguments import (
     resumable,
 )
 from scaleqa.cli.readers import exports_of
-from scaleqa.cli.run import chosen_template
 from scaleqa.datasets import open_threads
 from scaleqa.evaluate.batch import SEED, BatchSettings, export_batch
 from scaleqa.evaluate.exported import rows_beside
+from scaleqa.evaluate.grading import chosen_template
 from scaleqa.evaluate.imported import import_batch
 from scaleqa.figures.groups import group
 from scaleqa.figures.scores import score

@@ -28,7 +28,6 @@ from scaleqa.records.calibration import Calibration, calibrate, read_answers
 from scaleqa.records.card import card as write_card
 from scaleqa.records.card import report_json, stats
 from scaleqa.records.draw import draw, read_cells, read_ledger
-from scaleqa.records.export import export
 from scaleqa.records.load import (
     CALIBRATION,
     FUNNELS,
@@ -58,7 +57,7 @@ from scaleqa.records.validate import Validation, validate
 from tsim.cli.shell import AsJson, failed, print_json, say
 from tsim.embed import open_embedder
 
-app = typer.Typer(no_args_is_help=True, help="Records: validate, stats, show, card, draw, export.")
+app = typer.Typer(no_args_is_help=True, help="Records: validate, stats, show, card, draw.")
 
 PROBES = (
     Column(key="name", head="shortcut probe", form=text),
@@ -263,26 +262,6 @@ def calibration_command(as_json: AsJson = False) -> None:
             f"{talk.released} readings of released questions {talk.exact} named exactly the "
             "evidence"
         )
-
-
-@app.command("export")
-def export_command(
-    out: Annotated[Path, typer.Argument(help="Directory for the files.")],
-    form: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
-    as_json: AsJson = False,
-) -> None:
-    """Write the dataset and its card in the layout of the Hugging Face hub.
-
-    Example: scaleqa data export hub/ --format parquet
-    """
-    records = shipped()
-    report = json.loads(data_dir().joinpath("validation.json").read_text("utf-8"))
-    text = current_card(records, report)
-    files = export([*records, *shipped(THIRD)], out, form, text)
-    if as_json:
-        print_json([str(file) for file in files])
-    else:
-        say(f"wrote {', '.join(file.name for file in files)} to {out}")
 
 
 def current_card(

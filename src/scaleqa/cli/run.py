@@ -21,20 +21,16 @@ from scaleqa.cli.arguments import (
 )
 from scaleqa.cli.executors import DEFAULT_LEASE, Jobs, Lease, Ray, Share, chosen
 from scaleqa.datasets import open_threads
+from scaleqa.evaluate.grading import chosen_template
 from scaleqa.evaluate.rowfile import all_rows
 from scaleqa.figures.paired import compare as compare_rows
 from scaleqa.figures.presence import one_track
 from scaleqa.figures.scores import Scores, score
-from scaleqa.packages import Package
 from scaleqa.pages.terminal import print_tables
-from scaleqa.prompts import Template, template
 from scaleqa.report.summaries import compared_table, costs_table, scores_table
 from scaleqa.shards import Asked, Order, Recipe
 from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
-
-# The prompt of the paper's four options, of other choices, and of free answers.
-FOUR, CHOICE, FREE = "answer.v1", "choice.v1", "free-answer.v1"
 
 
 def run(
@@ -122,14 +118,6 @@ def compare(
         return
     print_tables(compared_table(first, second, found, track))
     say(f"{questions} questions; intervals by paired bootstrap, McNemar's test is exact")
-
-
-def chosen_template(prompt: str | None, packages: list[Package]) -> Template:
-    """Returns the prompt of a name, or the one that fits the questions."""
-    asked = [question.options for package in packages for question in package.questions]
-    letters = {"".join(options) for options in asked if options}
-    fitting = FREE if None in asked else FOUR if letters == {"ABCD"} else CHOICE
-    return template(prompt or fitting)
 
 
 def print_scores(results: dict[str, Scores], out: Path) -> None:

@@ -8,9 +8,12 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Answered, Row
 from scaleqa.judges import Judge, Task, open_judge
 from scaleqa.packages import Package, Question
-from scaleqa.prompts import Template
+from scaleqa.prompts import Template, template
 from scaleqa.systems import Retrieved
 from tsim.embed import Embedder
+
+# The prompt of the paper's four options, of other choices, and of free answers.
+FOUR, CHOICE, FREE = "answer.v1", "choice.v1", "free-answer.v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,29 +53,12 @@ class Grading:
         self.reading = reading
         self.judge: Judge = open_judge(graders[0], reading.judge_model)
         self._embedder = embedder
-        choices = "options" in reading.template.places
-        for question in package.questions:
-            if (question.options is not None) != choices:
-                has, wants = ("has", "does not ask for") if not choices else ("has no", "asks for")
-                raise DataError(
-                    f"question {question.id} {has} options, and prompt {reading.template.name} "
-                    f"{wants} them; choose answer.v1 or choice.v1 for questions with options, "
-                    "free-answer.v1 for others"
-                )
-            if question.answer is None:
-                raise DataError(
-                    f"question {question.id} has no right answer to grade by; measure retrieval "
-                    "alone with: scaleqa retrieve"
-                )
+        check_prompt(reading.template, package)
 
     def request(self, question: Question, found: Retrieved) -> Request:
         """Puts question and context into the prompt."""
-        parts = {"context": found.context, "question": question.question}
-        if question.options is not None:
-            parts["options"] = written_options(question)
-            parts["letters"] = _alternatives([*question.options])
         return Request(
-            prompt=self.reading.template.fill(**parts),
+            prompt=filled(self.reading.template, question, found.context),
             context=found.context,
             question=question.question,
             options=question.options,
@@ -82,6 +68,45 @@ class Grading:
         """Returns the row with the answer."""
         price = self.reading.price
         return graded(asked, reply, self.judge, self._embedder, price=price, seconds=seconds)
+
+
+def chosen_template(prompt: str | None, packages: Sequence[Package]) -> Template:
+    """Returns the prompt of a name, or the one that fits the questions."""
+    asked = [question.options for package in packages for question in package.questions]
+    letters = {"".join(options) for options in asked if options}
+    fitting = FREE if None in asked else FOUR if letters == {"ABCD"} else CHOICE
+    return template(prompt or fitting)
+
+
+def check_prompt(prompt: Template, package: Package) -> None:
+    """Checks that questions can be put into a prompt and graded.
+
+    Raises:
+        DataError: The prompt does not fit a question, or there is no answer to grade by.
+    """
+    choices = "options" in prompt.places
+    for question in package.questions:
+        if (question.options is not None) != choices:
+            has, wants = ("has", "does not ask for") if not choices else ("has no", "asks for")
+            raise DataError(
+                f"question {question.id} {has} options, and prompt {prompt.name} "
+                f"{wants} them; choose answer.v1 or choice.v1 for questions with options, "
+                "free-answer.v1 for others"
+            )
+        if question.answer is None:
+            raise DataError(
+                f"question {question.id} has no right answer to grade by; measure retrieval "
+                "alone with: scaleqa retrieve"
+            )
+
+
+def filled(prompt: Template, question: Question | Row, context: str) -> str:
+    """Puts a question and its context into a prompt."""
+    parts = {"context": context, "question": question.question}
+    if question.options is not None:
+        parts["options"] = written_options(question)
+        parts["letters"] = _alternatives([*question.options])
+    return prompt.fill(**parts)
 
 
 def graded(
@@ -137,6 +162,6 @@ def _alternatives(letters: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def written_options(question: Question) -> str:
+def written_options(question: Question | Row) -> str:
     """Writes the options of a question, one per line."""
     return "\n".join(f"{letter}) {option}" for letter, option in (question.options or {}).items())

@@ -1,0 +1,1 @@
+"""Hugging Face: records, threads and rows as typed tables with a card."""

@@ -1,0 +1,1 @@
+"""Inspect: our questions as its tasks, our rows as its logs. Needs the extra `inspect`."""
