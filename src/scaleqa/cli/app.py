@@ -10,6 +10,7 @@ from scaleqa.cli import (
     cuts,
     data,
     fit,
+    judge,
     listings,
     models,
     noise,
@@ -37,9 +38,12 @@ app.command()(retrieve.retrieve)
 app.command()(run.run)
 app.command()(work.work)
 app.command()(run.compare)
+app.command()(judge.judge)
+app.command()(judge.agree)
 app.command()(report.report)
 app.command()(listings.systems)
 app.command()(listings.backends)
+app.command()(listings.judges)
 app.command()(listings.datasets)
 app.command()(cuts.cuts)
 app.command()(fit.fit)
