@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -76,7 +76,10 @@ def judge(
     cost = read_price(price) if price else None
     stop = Stop(tell)
     access = Access(
-        key_variable=key_env, limiter=Limiter(rpm) if rpm else None, cached=cache, stop=stop
+        key_variable=key_env,
+        limiter=Limiter(rpm, sleep=stop.sleep) if rpm else None,
+        cached=cache,
+        stop=stop,
     )
     with ExitStack() as stack:
 

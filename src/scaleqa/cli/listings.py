@@ -1,4 +1,4 @@
-"""`scaleqa systems`, `backends`, `judges` and `datasets`: list what is available and its options."""
+"""`scaleqa systems`, `backends`, `judges` and `datasets`: list what there is, and options."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -145,9 +145,9 @@ def _rules(pairs: str, condition: Condition) -> tuple[Rule, ...]:
 
 
 SECOND = _rules(
-    "ational:ate tional:tion enci:ence anci:ance izer:ize bli:ble alli:al entli:ent eli:e ousli:ous "
-    "ization:ize ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive "
-    "biliti:ble fulli:ful",
+    "ational:ate tional:tion enci:ence anci:ance izer:ize bli:ble alli:al entli:ent eli:e "
+    "ousli:ous ization:ize ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous "
+    "aliti:al iviti:ive biliti:ble fulli:ful",
     _positive,
 )
 THIRD = _rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:", _positive)
