@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from scaleqa.backends import Reply
+from scaleqa.backends import Access, Reply, open_chat
 from scaleqa.cli.app import app
 from scaleqa.datasets import open_threads
 from scaleqa.errors import DataError
@@ -27,8 +27,11 @@ from scaleqa.judges import open_judge
 from scaleqa.packages import Package, Question, StreamTurn
 from scaleqa.prompts import ABSTAIN, template
 from scaleqa.report import figures_json, write_report
+from scaleqa.report.columns import judge_names
 from scaleqa.testing import WordEmbedder
+from scaleqa.testing.judge import AgreeableChat
 from tests.support.servers import JsonServer, completion, serving
+from tsim.errors import RemoteError
 
 CITIES = ("Lyon", "Nice", "Metz", "Lille", "Brest", "Dijon")
 STREAM = tuple(
@@ -175,9 +178,6 @@ def test_a_killed_judge_goes_on_where_it_stopped(runs):
 
 
 def test_a_judge_that_fails_keeps_what_it_was_told(runs):
-    from scaleqa.backends import Access, open_chat
-    from tsim.errors import RemoteError
-
     with serving(JsonServer(lenient)) as server:
         model = open_chat(f"openai:m@{server.url}", Access(cached=False))
         server.script = [None, None, None, (400, {"error": "no"}, {})]
@@ -216,8 +216,6 @@ def test_damaged_and_mistaken_files_of_verdicts_are_named(runs):
 
 
 def test_what_cannot_be_judged_is_refused_before_anything_is_written(tmp_path, runs):
-    from scaleqa.testing.judge import AgreeableChat
-
     alone = tmp_path / "alone"
     run_package(ASKED, RunSettings(system="full_context"), WordEmbedder(), alone)
     with pytest.raises(DataError, match="holds no answers, only what was retrieved"):
@@ -438,3 +436,14 @@ def test_judges_are_listed_with_their_options():
     assert not found["f1"]
     options = {one["name"]: one["default"] for one in scaleqa("judges", "f1")["options"]}
     assert options == {"threshold": 0.5, "convention": "squad"}
+
+
+def test_judges_have_short_names_where_these_tell_them_apart():
+    strict = "judge/judge-strict.v1/7f728f45ebfe/gpt-4o@https://a.example/v1, temperature 0"
+    one, two = f"longmemeval/1/{'0' * 12}/m@a", f"longmemeval/1/{'0' * 12}/m@b"
+    assert judge_names([strict, one, two, "f1/1/squad/0.5"]) == {
+        strict: "judge/judge-strict.v1/gpt-4o",
+        one: one,
+        two: two,
+        "f1/1/squad/0.5": "f1/1/squad/0.5",
+    }

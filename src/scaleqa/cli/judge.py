@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from scaleqa.backends import Access, ChatModel, Limiter, Stop, open_chat, read_price
-from scaleqa.cli.arguments import Price, resumable
+from scaleqa.cli.arguments import Cache, KeyVariable, PerMinute, Price, resumable
 from scaleqa.errors import DataError
 from scaleqa.evaluate.judgefile import ByFile, export_requests, import_verdicts
 from scaleqa.evaluate.judging import judge_rows
@@ -54,15 +54,10 @@ def judge(
     ] = None,
     partial: Annotated[bool, typer.Option(help="Leave open what --answers do not answer.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Answers that are graded at once.")] = 1,
-    cache: Annotated[bool, typer.Option(help="Cache replies on disk.")] = True,
-    rpm: Annotated[
-        float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
-    ] = None,
+    cache: Cache = True,
+    rpm: PerMinute = None,
     price: Price = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
-    ] = None,
+    key_env: KeyVariable = None,
     as_json: AsJson = False,
 ) -> None:
     """Grade stored answers again, without asking the reader again.

@@ -10,8 +10,11 @@ import typer
 from scaleqa.backends import Stop
 from scaleqa.cli.arguments import (
     Assist,
+    Cache,
     EmbeddingModel,
     JudgeModel,
+    KeyVariable,
+    PerMinute,
     Price,
     Prompt,
     Systems,
@@ -59,15 +62,10 @@ def run(
     model: EmbeddingModel = None,
     assist: Assist = None,
     judge: JudgeModel = None,
-    cache: Annotated[bool, typer.Option(help="Cache replies on disk.")] = True,
-    rpm: Annotated[
-        float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
-    ] = None,
+    cache: Cache = True,
+    rpm: PerMinute = None,
     price: Price = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
-    ] = None,
+    key_env: KeyVariable = None,
     as_json: AsJson = False,
 ) -> None:
     """Run systems in the closed loop: retrieve, ask, grade, write back.

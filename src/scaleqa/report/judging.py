@@ -10,9 +10,9 @@ from scaleqa.figures.scores import Scores
 from scaleqa.pages.forms import count, over_judges, text
 from scaleqa.pages.forms import share as plain
 from scaleqa.pages.forms import span as plain_span
-from scaleqa.pages.page import Paragraph
+from scaleqa.pages.page import Notes, Paragraph
 from scaleqa.pages.table import Column, Table, interval
-from scaleqa.report.columns import Blocks, Colours, system_column
+from scaleqa.report.columns import Blocks, Colours, judge_names, system_column
 from scaleqa.report.summaries import SYSTEM, abstaining_table
 
 WHAT = (
@@ -41,10 +41,17 @@ def judged(group: Group, main: Sequence[Main], colours: Colours) -> Blocks:
             judges_table(results, system_column(colours)),
             Paragraph(text=WHAT_AGREEMENT),
             agreement_table(group_agreements(group)),
+            Notes(items=(_identities(results.values()),)),
         )
     if any(scores.abstaining for scores in results.values()):
         found += (Paragraph(text=WHAT_ABSTAINING), abstaining_table(results))
     return found
+
+
+def _identities(results: Iterable[Scores]) -> str:
+    """Names all judges in full, since tables do not."""
+    full = (name for one in results if one.answers for name in one.answers.judges)
+    return f"Judges: {'; '.join(dict.fromkeys(full))}."
 
 
 def group_agreements(group: Group) -> list[Agreement]:
@@ -55,7 +62,7 @@ def group_agreements(group: Group) -> list[Agreement]:
 def judges_table(results: Mapping[str, Scores], first: Column = SYSTEM) -> Table:
     """Accuracy by system and judge, and its range."""
     known = {name: scores.answers.judges for name, scores in results.items() if scores.answers}
-    names = list(dict.fromkeys(judge for one in known.values() for judge in one))
+    names = judge_names(judge for one in known.values() for judge in one)
     rows: Iterable[dict[str, Any]] = (
         {"system": name, **judges, "judges": span(judges)} for name, judges in known.items()
     )
@@ -63,7 +70,7 @@ def judges_table(results: Mapping[str, Scores], first: Column = SYSTEM) -> Table
         title="Strict accuracy by judge",
         columns=(
             first,
-            *(Column(key=name, head=name) for name in names),
+            *(Column(key=judge, head=name) for judge, name in names.items()),
             Column(key="judges", head="judge sensitivity", form=over_judges(plain_span)),
         ),
         rows=tuple(rows),
@@ -72,10 +79,11 @@ def judges_table(results: Mapping[str, Scores], first: Column = SYSTEM) -> Table
 
 def agreement_table(found: Sequence[Agreement]) -> Table:
     """Agreement of every two judges."""
+    names = judge_names(name for one in found for name in (one.first, one.second))
     rows = [
         {
-            "first": one.first,
-            "second": one.second,
+            "first": names[one.first],
+            "second": names[one.second],
             "answers": one.answers,
             "raw": one.raw.value,
             "raw_interval": one.raw.interval,

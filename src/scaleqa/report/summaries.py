@@ -12,6 +12,7 @@ from scaleqa.figures.verdicts import Judged
 from scaleqa.pages.forms import count, fine, over_judges, signed, signed_span, text
 from scaleqa.pages.forms import span as plain_span
 from scaleqa.pages.table import Column, Table, interval
+from scaleqa.report.columns import judge_names
 
 SYSTEM = Column(key="system", head="system", form=text)
 # About questions whose matter never came up, and about relevances.
@@ -52,7 +53,8 @@ def abstaining_table(results: Mapping[str, Scores]) -> Table:
 
 def judged_table(found: Sequence[Judged]) -> Table:
     """Verdicts by judge and system, and what they cost."""
-    rows = [asdict(one) for one in found]
+    names = judge_names(one.judge for one in found)
+    rows = [{**asdict(one), "judge": names[one.judge]} for one in found]
     columns = (
         Column(key="judge", head="judge", form=text),
         SYSTEM,
