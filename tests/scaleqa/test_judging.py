@@ -312,6 +312,9 @@ def test_agreement_is_that_of_scikit_learn(runs, tmp_path):
     printed = scaleqa("agree", runs, "--labels", labels)
     assert len(printed["agreement"]) == 6
     assert printed["agreement"][-1]["second"] == "labels:people"
+    (setting,) = printed["accuracy"]
+    ranges = {one["system"]: one["range"] for one in setting["systems"]}
+    assert ranges == {"full_context": [0.0, 1.0], "oracle": [0.5, 0.5]}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,8 +16,9 @@ from scaleqa.evaluate.judging import judge_rows
 from scaleqa.evaluate.labels import read_labels
 from scaleqa.evaluate.rowfile import row_files
 from scaleqa.evaluate.verdicts import judged_rows, judgements
-from scaleqa.figures.groups import group
-from scaleqa.figures.judging import agreements, by_judge, span
+from scaleqa.figures.groups import Group, group
+from scaleqa.figures.judging import accuracies, agreements, by_judge, span
+from scaleqa.figures.presence import present
 from scaleqa.figures.scores import score
 from scaleqa.figures.verdicts import Judged, summed
 from scaleqa.judges import Judge, open_judge
@@ -118,15 +119,23 @@ def agree(
             f"the answers in {rows} were graded by one judge, so there is nothing to compare; "
             "grade them with others (scaleqa judge), or name --labels"
         )
-    results = {name: score(own) for one in group(every) for name, own in one.rows.items()}
-    accuracy = {name: one.answers.judges for name, one in results.items() if one.answers}
     if as_json:
-        shown = [
-            {"system": name, "judges": one, "range": span(one)} for name, one in accuracy.items()
-        ]
+        shown = [_accuracy_json(one) for one in group(every) if one.setting.answers]
         print_json({"agreement": [asdict(one) for one in found], "accuracy": shown})
         return
     print_tables(agreement_table(found))
+
+
+def _accuracy_json(one: Group) -> dict[str, Any]:
+    """Returns accuracy by system and judge in a setting, and its range."""
+    judges = {name: accuracies(present(own)) for name, own in one.rows.items()}
+    return {
+        "setting": label(one.setting, one.questions),
+        "systems": [
+            {"system": name, "judges": found, "range": span(found)}
+            for name, found in judges.items()
+        ],
+    }
 
 
 def _check_ways(

@@ -19,7 +19,7 @@ def system_column(colours: Colours, head: str = "system") -> Column:
 
 
 def judge_names(identities: Iterable[str]) -> dict[str, str]:
-    """Names judges without hashes, addresses and settings of models, where that tells them apart."""
+    """Names judges without hashes and addresses of models, where that tells them apart."""
     known = list(dict.fromkeys(identities))
     short = {one: ADDRESS.sub("", HASH.sub("", one)) for one in known}
     names = [*short.values()]
