@@ -97,6 +97,17 @@ def test_questions_that_cannot_be_measured_are_left_out_and_counted(write):
     assert (chosen.abstentions, chosen.unmarked) == (1, 1)
 
 
+def test_questions_without_an_answer_are_asked_on_demand_as_absent_matters(write):
+    path = write(oracle_form())
+    packages = open_threads(f"longmemeval:file={path},target=200,abstentions=true,grader=f1")
+    (asked,) = packages[-1].questions
+    assert [package.name for package in packages] == [*(f"q{n}" for n in range(6)), "q7_abs"]
+    assert (asked.evidence, asked.stress, asked.grader) == ((), ("absent",), "f1")
+    assert (asked.domain, asked.answer) == ("multi-session", "3")
+    assert packages[0].questions[0].stress == ()
+    assert packages[0].settings["left_out"] == {"abstentions": 0, "unmarked": 1}
+
+
 def test_subsets_of_a_seed_are_nested_and_keep_the_order_of_the_file(write):
     questions = load_release(write(oracle_form())).questions
     names = [[q.question_id for q in choose(questions, n, 5).questions] for n in range(1, 7)]

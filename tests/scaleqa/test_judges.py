@@ -107,7 +107,7 @@ def test_a_judge_that_needs_a_model_says_so():
         open_judge("judge")
     with pytest.raises(DataError, match=r"no judge 'exakt'; did you mean exact\?"):
         open_judge("exakt")
-    assert judge_names() == ["exact", "judge", "letter"]
+    assert judge_names() == ["exact", "f1", "judge", "letter", "longmemeval", "normalised"]
 
 
 class Reader:
@@ -184,7 +184,8 @@ def test_prompts_that_do_not_fit_are_refused_before_anything_is_asked(
 
 
 PLUGIN = """
-from scaleqa.judges import Verdict
+from scaleqa.judges import JudgeDeclaration, Verdict
+from scaleqa.options import NoOptions
 
 class Contains:
     identity = "contains/1"
@@ -192,8 +193,10 @@ class Contains:
     def grade(self, task, reply):
         return Verdict(answer=reply, correct=task.gold in reply)
 
-def make(model):
-    return Contains()
+JUDGE = JudgeDeclaration(
+    name="contains", summary="Contains the gold text.", example="contains", options=NoOptions,
+    make=lambda options, model: Contains(),
+)
 """
 
 
@@ -203,7 +206,7 @@ def test_an_outside_package_with_one_file_brings_a_judge(tmp_path):
     info.mkdir()
     (tmp_path / "contains_judge.py").write_text(PLUGIN)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: contains-judge\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[scaleqa.judges]\ncontains = contains_judge:make\n")
+    (info / "entry_points.txt").write_text("[scaleqa.judges]\ncontains = contains_judge:JUDGE\n")
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from scaleqa.judges import Task, open_judge\n"

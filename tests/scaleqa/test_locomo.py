@@ -87,6 +87,16 @@ def test_questions_keep_category_answer_and_evidence_turns(published):
     ]
 
 
+def test_questions_about_what_was_never_said_are_asked_on_demand(published):
+    options = {"file": str(published(conversation())), "adversarial": "true"}
+    (package,) = DATASET.open(options).threads()
+    absent = [q for q in package.questions if not q.evidence]
+    assert [(q.domain, q.answer, q.stress) for q in absent] == [
+        ("adversarial", "No information available", ("absent",))
+    ]
+    assert package.settings["left_out"]["abstentions"] == 0
+
+
 def test_what_is_left_out_is_counted_over_all_conversations(published):
     both = threads(published(conversation(), conversation("conv-2")))
     assert [package.settings["left_out"] for package in both] == 2 * [

@@ -31,10 +31,11 @@ from scaleqa.desk import Person, Visit, read_entries
 from scaleqa.desk.pages import Pages
 from scaleqa.errors import DataError
 from scaleqa.evaluate.imported import import_batch
-from scaleqa.evaluate.rowfile import all_rows, row_path
-from scaleqa.judges import Task
-from scaleqa.judges.exact import ExactJudge
-from scaleqa.judges.letter import LetterJudge
+from scaleqa.evaluate.judging import judge_rows
+from scaleqa.evaluate.labels import read_labels
+from scaleqa.evaluate.rowfile import all_rows, row_path, write_rows
+from scaleqa.evaluate.verdicts import judged_rows, verdict_path
+from scaleqa.judges import Task, open_judge
 from scaleqa.leaderboard import find_results, read_result
 from scaleqa.lengths import length, parse_target
 from scaleqa.noise import FORMATS, load_pool
@@ -372,9 +373,9 @@ def _receive_export(text: str) -> None:
 
 def _read_reply(text: str) -> None:
     for options in (dict.fromkeys("ABCD", "x"), dict.fromkeys("İſß", "x"), None):
-        task = Task(question="q", gold="B", options=options)
-        LetterJudge().grade(task, text)
-        ExactJudge().grade(task, text)
+        task = Task(question="q", gold="B", options=options, kind="multi-hop", may_abstain=True)
+        for judge in ("letter", "exact", "normalised", "f1", "f1:convention=locomo"):
+            open_judge(judge).grade(task, text)
 
 
 def _read_completion(text: str) -> None:
@@ -385,6 +386,26 @@ def _read_completion(text: str) -> None:
     assert isinstance(found.reply.text, str)
     assert isinstance(found.reason, str)
     assert found.silent in (True, False)
+
+
+def _verdicts(directory: Path) -> Iterator[Target]:
+    """What judges said of a row, and what people did."""
+    known = row()
+    path = row_path(directory, known.run.system, known.run.package)
+    write_rows(path, [known])
+    judge_rows(directory, [open_judge("letter")])
+    beside = verdict_path(path, open_judge("letter").identity)
+    yield Target(
+        name="verdicts",
+        seeds=[beside.read_text("utf-8")],
+        read=_from_file(beside, lambda _: judged_rows(directory)),
+    )
+    label = json.dumps({"id": known.id, "system": known.run.system, "correct": True})
+    yield Target(
+        name="labels",
+        seeds=[label],
+        read=_from_file(directory / "labels.txt", lambda file: read_labels(file, [known])),
+    )
 
 
 def _files(directory: Path) -> Iterator[Target]:
@@ -424,6 +445,7 @@ def _files(directory: Path) -> Iterator[Target]:
     yield Target(
         name="rows", seeds=lines, read=_from_file(rows / "one.jsonl", lambda _: all_rows(rows))
     )
+    yield from _verdicts(directory / "judged")
     yield Target(
         name="plans of construction",
         seeds=[EXAMPLE],

@@ -11,6 +11,7 @@ from scaleqa.cli import (
     data,
     export,
     fit,
+    judge,
     leaderboard,
     listings,
     models,
@@ -39,9 +40,12 @@ app.command()(retrieve.retrieve)
 app.command()(run.run)
 app.command()(work.work)
 app.command()(run.compare)
+app.command()(judge.judge)
+app.command()(judge.agree)
 app.command()(report.report)
 app.command()(listings.systems)
 app.command()(listings.backends)
+app.command()(listings.judges)
 app.command()(listings.datasets)
 app.command()(cuts.cuts)
 app.command()(fit.fit)

@@ -40,6 +40,11 @@ JudgeModel = Annotated[
     typer.Option("--judge", help="Chat model that grades free-text answers, such as openai:MODEL."),
 ]
 Price = Annotated[str | None, typer.Option(help="IN,OUT: price in US dollars per million tokens.")]
+Cache = Annotated[bool, typer.Option(help="Cache replies on disk.")]
+PerMinute = Annotated[float | None, typer.Option(min=0.01, help="Maximum requests per minute.")]
+KeyVariable = Annotated[
+    str | None, typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY.")
+]
 Prompt = Annotated[
     str | None,
     typer.Option(help="Name of the prompt; by default the one that fits the questions."),

@@ -59,6 +59,12 @@ def build(
         bool, typer.Option("--absent", help="Leave out every second dialogue, but ask about it.")
     ] = False,
     absent_seed: Annotated[int, typer.Option(help="Seed for what is left out.")] = 19,
+    free: Annotated[
+        bool, typer.Option("--free", help="Hide the options, and ask for free answers.")
+    ] = False,
+    grader: Annotated[
+        str | None, typer.Option(help="Another judge of free answers than judge, such as f1.")
+    ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -81,6 +87,8 @@ def build(
         asides=asides,
         talk=talk,
         absent=absent,
+        free=free,
+        grader=grader,
         records=str(records) if records else None,
         noise=str(noise) if noise else None,
         noise_format=noise_format,

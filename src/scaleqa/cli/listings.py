@@ -1,4 +1,4 @@
-"""`scaleqa systems`, `backends` and `datasets`: list what is available and its options."""
+"""`scaleqa systems`, `backends`, `judges` and `datasets`: list what there is, and options."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,6 +9,8 @@ import typer
 from scaleqa import backends as answering
 from scaleqa.backends import BackendDeclaration
 from scaleqa.datasets import DataSetDeclaration, dataset_names, find_dataset
+from scaleqa.judges import JudgeDeclaration, find_judge
+from scaleqa.judges import judges as all_judges
 from scaleqa.options import Option
 from scaleqa.pages.forms import text
 from scaleqa.pages.table import Column, Table
@@ -70,6 +72,28 @@ def backends(
     _list(rows, ("form", "chats", "stand_in", "summary"), as_json=as_json)
 
 
+def judges(
+    name: Annotated[
+        str | None, typer.Argument(help="A judge, or FILE.py:ATTRIBUTE, to list its options.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the judges that grade answers, or the options of one.
+
+    Asks: whether it asks a language model.
+
+    Example: scaleqa judges f1
+    """
+    if name:
+        found = find_judge(name)
+        _show(_judge(found), found.list_options(), as_json=as_json)
+        return
+    rows = [_judge(one) for one in all_judges()]
+    _list(rows, ("name", "asks", "summary"), as_json=as_json)
+    if not as_json:
+        say("List the options of one with: scaleqa judges NAME")
+
+
 def datasets(
     name: Annotated[
         str | None, typer.Argument(help="A data set, or FILE.py:ATTRIBUTE, to list its options.")
@@ -107,6 +131,15 @@ def _backend(one: BackendDeclaration[Any]) -> dict[str, Any]:
         "example": one.example,
         "chats": one.chats,
         "stand_in": one.stand_in,
+    }
+
+
+def _judge(one: JudgeDeclaration[Any]) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "summary": one.summary,
+        "example": one.example,
+        "asks": one.asks,
     }
 
 

@@ -10,8 +10,11 @@ import typer
 from scaleqa.backends import Stop
 from scaleqa.cli.arguments import (
     Assist,
+    Cache,
     EmbeddingModel,
     JudgeModel,
+    KeyVariable,
+    PerMinute,
     Price,
     Prompt,
     Systems,
@@ -22,12 +25,12 @@ from scaleqa.cli.arguments import (
 from scaleqa.cli.executors import DEFAULT_LEASE, Jobs, Lease, Ray, Share, chosen
 from scaleqa.datasets import open_threads
 from scaleqa.evaluate.grading import chosen_template
-from scaleqa.evaluate.rowfile import all_rows
+from scaleqa.evaluate.verdicts import judged_rows, with_verdicts
 from scaleqa.figures.paired import compare as compare_rows
 from scaleqa.figures.presence import one_track
 from scaleqa.figures.scores import Scores, score
 from scaleqa.pages.terminal import print_tables
-from scaleqa.report.summaries import compared_table, costs_table, scores_table
+from scaleqa.report.summaries import abstaining_table, compared_table, costs_table, scores_table
 from scaleqa.shards import Asked, Order, Recipe
 from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
@@ -55,15 +58,10 @@ def run(
     model: EmbeddingModel = None,
     assist: Assist = None,
     judge: JudgeModel = None,
-    cache: Annotated[bool, typer.Option(help="Cache replies on disk.")] = True,
-    rpm: Annotated[
-        float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
-    ] = None,
+    cache: Cache = True,
+    rpm: PerMinute = None,
     price: Price = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
-    ] = None,
+    key_env: KeyVariable = None,
     as_json: AsJson = False,
 ) -> None:
     """Run systems in the closed loop: retrieve, ask, grade, write back.
@@ -90,7 +88,7 @@ def run(
             stack, out, Stop(tell), workers=workers, jobs=jobs, share=share, ray=ray, lease=lease
         )
         (rows,) = executor.run([order], progress_bar)
-    results = {name: score(own) for name, own in rows.items()}
+    results = {name: score(with_verdicts(own, out)) for name, own in rows.items()}
     if as_json:
         print_json([{"system": name, **asdict(scores)} for name, scores in results.items()])
     else:
@@ -109,7 +107,7 @@ def compare(
 
     Example: scaleqa compare runs/first tsim standard_rag
     """
-    every = all_rows(rows, detail=False)
+    every = judged_rows(rows, detail=False)
     questions, found = compare_rows(every, first, second)
     track = one_track(row for row in every if row.run.system in (first, second))
     if as_json:
@@ -123,6 +121,8 @@ def compare(
 def print_scores(results: dict[str, Scores], out: Path) -> None:
     """Prints the scores and costs of runs, and where the rows are."""
     print_tables(scores_table(results))
+    if any(scores.abstaining for scores in results.values()):
+        print_tables(abstaining_table(results))
     if any(scores.answers and scores.answers.prompt_tokens for scores in results.values()):
         print_tables(costs_table(results))
     if not all(scores.answers for scores in results.values()):

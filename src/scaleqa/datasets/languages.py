@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.errors import DataError
-from scaleqa.packages import Block, Package, Question, StreamTurn
+from scaleqa.packages import Block, Package, Question, StreamTurn, graded_by
 
 NAME = "languages"
 ENGLISH = "en"
@@ -67,6 +67,9 @@ class LanguagesOptions:
         bool, Field(description="One thread of all languages instead of one for each.")
     ] = False
     seed: Annotated[int, Field(description="Seed for the order of a mixed thread.")] = 23
+    grader: Annotated[
+        str | None, Field(description="Another judge of free answers than judge, such as f1.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +101,14 @@ class Languages:
         chosen = [one for one in dialogues if given.language in (None, one.language)]
         if given.mixed:
             random.Random(given.seed).shuffle(chosen)
-            return [_thread("mixed", chosen, given.asked, settings | {"seed": given.seed})]
-        return [
+            mixed = _thread("mixed", chosen, given.asked, settings | {"seed": given.seed})
+            return graded_by([mixed], given.grader)
+        found = [
             _thread(code, [one for one in chosen if one.language == code], given.asked, settings)
             for code in known
             if given.language in (None, code)
         ]
+        return graded_by(found, given.grader)
 
 
 def _thread(

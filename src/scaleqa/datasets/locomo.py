@@ -15,13 +15,21 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.datasets.published import read_published
 from scaleqa.errors import DataError
-from scaleqa.packages import Block, Package, Question, StreamTurn
+from scaleqa.packages import ABSENT, Block, Package, Question, StreamTurn, graded_by
 
 NAME = "locomo"
 # The categories as the authors' evaluation treats them; 5 is adversarial: its questions are
-# about things that were never said, and are left out.
-CATEGORIES: Mapping[int, str] = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+# about things that were never said, and are left out unless asked for.
 ADVERSARIAL = 5
+CATEGORIES: Mapping[int, str] = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    ADVERSARIAL: "adversarial",
+}
+# The right answer to those, in the words of the authors' evaluation.
+NEVER_SAID = "No information available"
 SESSION = re.compile(r"session_(\d+)")
 TURN_ID = re.compile(r"D\d+:\d+")
 
@@ -107,6 +115,12 @@ class LocomoOptions:
     names: Annotated[
         bool, Field(description="Roles are the speakers' names instead of user and model.")
     ] = False
+    adversarial: Annotated[
+        bool, Field(description="Also ask about things that were never said.")
+    ] = False
+    grader: Annotated[
+        str | None, Field(description="Another judge of free answers than judge, such as f1.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +142,13 @@ class Locomo:
         )
         if not found:
             raise DataError(f"{path} is not LoCoMo as published: it holds no conversation")
-        names = self.options.names
-        compiled = [compile_conversation(one, names=names) for one in found]
+        names, adversarial = self.options.names, self.options.adversarial
+        compiled = [
+            compile_conversation(one, names=names, adversarial=adversarial) for one in found
+        ]
+        never_said = sum(q.category == ADVERSARIAL for one in found for q in one.qa)
         left_out = {
-            "abstentions": sum(q.category == ADVERSARIAL for one in found for q in one.qa),
+            "abstentions": 0 if adversarial else never_said,
             "unmarked": sum(one.unmarked for one in compiled),
             "evidence": [name for one in compiled for name in one.dropped],
         }
@@ -142,7 +159,8 @@ class Locomo:
         }
         if names:
             settings["names"] = True
-        return [one.package(settings) for one in compiled if one.questions]
+        packages = [one.package(settings) for one in compiled if one.questions]
+        return graded_by(packages, self.options.grader)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +196,16 @@ class Compiled:
         )
 
 
-def compile_conversation(published: Conversation, *, names: bool) -> Compiled:
-    """Compiles a conversation; roles are names, or user for the first speaker and model."""
+def compile_conversation(
+    published: Conversation, *, names: bool, adversarial: bool = False
+) -> Compiled:
+    """Compiles a conversation.
+
+    Args:
+        published: The conversation.
+        names: Roles are names, instead of user for the first speaker and model.
+        adversarial: Whether questions about what was never said are asked as well.
+    """
     stream: list[StreamTurn] = []
     sessions = []
     places: dict[str, int] = {}
@@ -199,6 +225,11 @@ def compile_conversation(published: Conversation, *, names: bool) -> Compiled:
         for number, one in enumerate(published.qa, 1)
         if one.category != ADVERSARIAL
     ]
+    never_said = [
+        _never_said(f"{published.sample_id}:{number}", one.question)
+        for number, one in enumerate(published.qa, 1)
+        if one.category == ADVERSARIAL and adversarial
+    ]
     return Compiled(
         name=published.sample_id,
         stream=tuple(stream),
@@ -214,11 +245,24 @@ def compile_conversation(published: Conversation, *, names: bool) -> Compiled:
             )
             for number, one, evidence in asked
             if evidence.turns
-        ),
+        )
+        + tuple(never_said),
         unmarked=sum(not evidence.turns for _, _, evidence in asked),
         dropped=tuple(
             f"{published.sample_id} {name}" for _, _, evidence in asked for name in evidence.dropped
         ),
+    )
+
+
+def _never_said(name: str, question: str) -> Question:
+    return Question(
+        id=name,
+        question=question,
+        answer=NEVER_SAID,
+        evidence=(),
+        domain=CATEGORIES[ADVERSARIAL],
+        stress=(ABSENT,),
+        grader="judge",
     )
 
 

@@ -22,7 +22,7 @@ from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.datasets.published import read_published
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
-from scaleqa.packages import Block, Package, Question, StreamTurn
+from scaleqa.packages import ABSENT, Block, Package, Question, StreamTurn, graded_by
 from tsim.toolkit import tokens
 
 # Suffix of questions that cannot be answered from their history.
@@ -66,6 +66,11 @@ class PublishedQuestion(BaseModel):
         if len(counts) > 1:
             raise ValueError("haystack_sessions, _dates and _session_ids differ in length")
         return self
+
+    @property
+    def unanswerable(self) -> bool:
+        """Whether its history does not answer it."""
+        return self.question_id.endswith(ABSTENTION)
 
     @property
     def marked(self) -> bool:
@@ -127,15 +132,32 @@ def load_release(path: Path) -> Release:
     return Release(questions=questions, sha256=sha256, oracle=oracle)
 
 
-def choose(questions: Sequence[PublishedQuestion], count: int | None, seed: int) -> Chosen:
+def choose(
+    questions: Sequence[PublishedQuestion],
+    count: int | None,
+    seed: int,
+    *,
+    abstentions: bool = False,
+) -> Chosen:
     """Drops questions that cannot be measured, and draws `count` of the rest if given.
+
+    Args:
+        questions: All questions.
+        count: How many to draw; None for all.
+        seed: Seed of the draw.
+        abstentions: Whether those that their history does not answer are among them.
 
     Raises:
         DataError: Nothing is left.
     """
-    answerable = [q for q in questions if not q.question_id.endswith(ABSTENTION)]
-    marked = [question for question in answerable if question.marked]
-    if not marked:
+    answerable = [question for question in questions if not question.unanswerable]
+    unmarked = sum(not question.marked for question in answerable)
+    marked = [
+        question
+        for question in questions
+        if (abstentions if question.unanswerable else question.marked)
+    ]
+    if unmarked == len(answerable):
         raise DataError(
             f"none of {len(questions)} questions has a turn marked has_answer; without marks "
             "there is no evidence to look for"
@@ -147,8 +169,8 @@ def choose(questions: Sequence[PublishedQuestion], count: int | None, seed: int)
         drawn = [question for question in marked if question.question_id in kept]
     return Chosen(
         questions=tuple(drawn),
-        abstentions=len(questions) - len(answerable),
-        unmarked=len(answerable) - len(marked),
+        abstentions=0 if abstentions else len(questions) - len(answerable),
+        unmarked=unmarked,
     )
 
 
@@ -253,7 +275,7 @@ def _package(
         for turn in session:
             if not turn.content.strip():
                 continue
-            if turn.has_answer and name in mine:
+            if turn.has_answer and name in mine and not question.unanswerable:
                 evidence.append(len(stream))
             role = "user" if turn.role == "user" else "model"
             stream.append(StreamTurn(id=len(stream), role=role, text=turn.content))
@@ -265,6 +287,7 @@ def _package(
         answer=None if question.answer is None else str(question.answer),
         evidence=tuple(evidence),
         domain=question.question_type,
+        stress=(ABSENT,) if question.unanswerable else (),
         grader="judge",
     )
     return Package(
@@ -343,6 +366,12 @@ class LongMemEvalOptions:
     dates: Annotated[
         bool, Field(description="Whether turns and questions have the times of their sessions.")
     ] = False
+    abstentions: Annotated[
+        bool, Field(description="Also ask the questions that their history does not answer.")
+    ] = False
+    grader: Annotated[
+        str | None, Field(description="Another judge of free answers than judge, such as f1.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,7 +389,7 @@ class LongMemEval:
         """
         given = self.options
         release = load_release(Path(given.file))
-        chosen = choose(release.questions, given.subset, given.seed)
+        chosen = choose(release.questions, given.subset, given.seed, abstentions=given.abstentions)
         packages = compile_threads(
             release,
             chosen.questions,
@@ -369,10 +398,11 @@ class LongMemEval:
             dates=given.dates,
         )
         left_out = {"abstentions": chosen.abstentions, "unmarked": chosen.unmarked}
-        return [
+        found = [
             replace(package, settings={**package.settings, "left_out": left_out})
             for package in packages
         ]
+        return graded_by(found, given.grader)
 
 
 DATASET = DataSetDeclaration(

@@ -19,6 +19,8 @@ from scaleqa.packages import (
     Words,
     build,
     build_talk,
+    freed,
+    graded_by,
     subset,
 )
 from scaleqa.records import (
@@ -66,6 +68,12 @@ class ScaleqaOptions:
     absent: Annotated[
         bool, Field(description="Leave out every second dialogue, but ask its question.")
     ] = False
+    free: Annotated[
+        bool, Field(description="Hide the options, and ask for an answer in free text.")
+    ] = False
+    grader: Annotated[
+        str | None, Field(description="Another judge of free answers than judge, such as f1.")
+    ] = None
     records: Annotated[str | None, Field(description="A file or directory of records.")] = None
     noise: Annotated[
         str | None, Field(description="A noise file instead of the built-in pool.")
@@ -95,8 +103,17 @@ class Scaleqa:
         """
         given = self.options
         own = Path(given.records) if given.records else None
-        if given.talk:
-            return self._talk(given.talk, own)
+        if given.grader and not (given.free or given.talk):
+            raise DataError(
+                f"grader={given.grader} is for free answers, and these questions have options; add "
+                "free=true, or leave it out"
+            )
+        found = self._talk(given.talk, own) if given.talk else self._built(own)
+        return graded_by(freed(found) if given.free else found, given.grader)
+
+    def _built(self, own: Path | None) -> list[Package]:
+        """Builds the threads of records or asides."""
+        given = self.options
         chosen = self._chosen(own)
         if given.subset:
             chosen = subset(chosen, given.subset, given.subset_seed)
@@ -174,6 +191,7 @@ def _check_talk(given: ScaleqaOptions) -> None:
         (given.subset is not None, "subset", "the unit of talk is a life with all its questions"),
         (given.mix != "blocks", "mix", "sessions of talk stay whole and in order"),
         (given.absent, "absent", "questions about talk always have evidence"),
+        (given.free, "free", "questions about talk have no options to hide"),
     )
     for clash, option, reason in clashes:
         if clash:

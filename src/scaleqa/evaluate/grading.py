@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scaleqa.backends import Backend, ChatModel, Price, Reply, Request
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Answered, Row
-from scaleqa.judges import Judge, Task, open_judge
+from scaleqa.judges import Judge, ModelJudge, Task, open_judge
 from scaleqa.packages import Package, Question
 from scaleqa.prompts import Template, template
 from scaleqa.systems import Retrieved
@@ -54,6 +54,9 @@ class Grading:
         self.judge: Judge = open_judge(graders[0], reading.judge_model)
         self._embedder = embedder
         check_prompt(reading.template, package)
+        if isinstance(self.judge, ModelJudge):
+            for question in package.questions:
+                self.judge.request(_task(question, reading.template), question.answer or "")
 
     def request(self, question: Question, found: Retrieved) -> Request:
         """Puts question and context into the prompt."""
@@ -90,8 +93,8 @@ def check_prompt(prompt: Template, package: Package) -> None:
             has, wants = ("has", "does not ask for") if not choices else ("has no", "asks for")
             raise DataError(
                 f"question {question.id} {has} options, and prompt {prompt.name} "
-                f"{wants} them; choose answer.v1 or choice.v1 for questions with options, "
-                "free-answer.v1 for others"
+                f"{wants} them; choose answer.v1, choice.v1 or choice-or-absent.v1 for questions "
+                "with options, free-answer.v1 or free-answer.v2 for others"
             )
         if question.answer is None:
             raise DataError(
@@ -128,11 +131,12 @@ def graded(
         price: What tokens cost, where known.
         seconds: How long the reply took.
     """
-    task = Task(question=asked.question, gold=asked.gold or "", options=asked.options)
+    task = task_of(asked)
     verdict = judge.grade(task, reply.text)
     answered = Answered(
         answer=verdict.answer,
         correct=verdict.correct,
+        abstained=verdict.abstained if task.may_abstain else None,
         rationale_similarity=_similarity(embedder, verdict.rationale, asked.reasoning),
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,
@@ -146,6 +150,30 @@ def graded(
         said = {"reply": reply.text, "rationale": verdict.rationale}
         update["detail"] = asked.detail.model_copy(update=said)
     return asked.model_copy(update=update)
+
+
+def task_of(row: Row) -> Task:
+    """Returns what the reply in a row is graded against."""
+    return Task(
+        question=row.question,
+        gold=row.gold or "",
+        options=row.options,
+        kind=row.domain,
+        absent=not row.present,
+        may_abstain=bool(row.run.reader and row.run.reader.abstention),
+    )
+
+
+def _task(question: Question, template: Template) -> Task:
+    """Returns what replies to a question will be graded against."""
+    return Task(
+        question=question.question,
+        gold=question.answer or "",
+        options=question.options,
+        kind=question.domain,
+        absent=not question.evidence,
+        may_abstain=template.offers_abstention,
+    )
 
 
 def _similarity(embedder: Embedder, rationale: str, reasoning: str | None) -> float | None:

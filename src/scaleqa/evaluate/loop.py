@@ -255,6 +255,7 @@ def run_of(
             writeback=reading.writeback,
             stand_in=reading.backend.stand_in,
             judge=grading.judge.identity,
+            abstention=reading.template.offers_abstention or None,
         )
     return Run(
         system=settings.system,

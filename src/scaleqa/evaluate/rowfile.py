@@ -17,8 +17,8 @@ from scaleqa.evaluate.rows import VERSION, Row
 from scaleqa.packages.check import NAME
 from tsim import private, unfinished
 
-# Where shards of a run are worked on, in its directory.
-WORK = ".work"
+# Where shards of a run are worked on, in its directory, and what judges said of its answers.
+WORK, VERDICTS = ".work", "verdicts"
 
 
 class RowFile:
@@ -129,9 +129,10 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def row_files(directory: Path) -> list[Path]:
-    """Names the files of a run, in order, without what is still being worked on."""
+    """Names the files of a run, in order, without what is still being worked on, and verdicts."""
     found = sorted(directory.rglob("*.jsonl"))
-    return [path for path in found if WORK not in path.relative_to(directory).parts]
+    beside = {WORK, VERDICTS}
+    return [path for path in found if not beside & {*path.relative_to(directory).parts}]
 
 
 def first_rows(out: Path) -> Iterator[tuple[Path, Row]]:
@@ -152,6 +153,15 @@ def all_rows(directory: Path, *, detail: bool = True) -> list[Row]:
         DataError: There are none, or a file holds something else.
     """
     rows = [row for file in row_files(directory) for row in iterate(file, detail=detail)]
+    return some_rows(rows, directory)
+
+
+def some_rows(rows: list[Row], directory: Path) -> list[Row]:
+    """Returns the rows of a directory, if there are any.
+
+    Raises:
+        DataError: There are none.
+    """
     if not rows:
         raise DataError(
             f"{directory} holds no rows; make some with: scaleqa run or scaleqa retrieve --out"
@@ -221,5 +231,5 @@ def row_lines(rows: Iterable[Row]) -> bytes:
 
 
 def _line(row: Row) -> str:
-    content = row.model_dump(mode="json", exclude_none=True)
+    content = row.model_dump(mode="json", exclude_none=True, exclude={"judged"})
     return json.dumps(content, ensure_ascii=False, sort_keys=True) + "\n"

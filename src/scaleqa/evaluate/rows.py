@@ -33,6 +33,8 @@ class Reader(Stored):
     """Whether no language model answers: such answers keep the loop going and are no result."""
     judge: str | None = None
     """Identity of what graded the answers; None in rows of version 1."""
+    abstention: bool | None = None
+    """True where the prompt offers to say that a matter never came up."""
 
 
 class Run(Stored):
@@ -70,9 +72,10 @@ class Run(Stored):
         """
         said = other.model_dump(exclude_none=True)
         own = self.model_dump()
+        if self.reader:
+            own["reader"] = self.reader.model_dump(exclude_none=True)
         if other.reader and self.reader and other.reader.judge is None:
-            own["reader"]["judge"] = None
-            said["reader"]["judge"] = None
+            own["reader"].pop("judge", None)
         known = {name: own[name] for name in said}
         return known == said and (own["model"], own["reader"] is None) == (
             other.model,
@@ -110,6 +113,8 @@ class Answered(Stored):
     answer: str | None = None
     """The answer as read from the reply; None if it gave none."""
     correct: bool
+    abstained: bool | None = None
+    """Whether it says that the matter never came up; None where the prompt does not offer that."""
     rationale_similarity: float | None = None
     """Cosine of rationale and gold reasoning, 0 without a rationale; None without a gold one."""
     prompt_tokens: int = 0
@@ -190,6 +195,8 @@ class Row(Stored):
     llm_calls: int | None = None
     """Calls of a language model by the system itself since the row before, ingest included."""
     answered: Answered | None = None
+    judged: Mapping[str, bool] | None = None
+    """What further judges say of the answer, by their identity; kept in files beside the rows."""
     account: Account | None = None
     """On the first row of a package: later, exchanges have been written back."""
     timing: Timing

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from scaleqa.errors import DataError
 from scaleqa.evaluate.rows import Row
 from scaleqa.figures.groups import same_thread
+from scaleqa.figures.judging import accuracies
 from scaleqa.figures.presence import one_track
 from scaleqa.figures.scores import counts
 from scaleqa.stats import Difference, mcnemar, paired_bootstrap
@@ -29,6 +30,8 @@ class Compared:
         second: The second's.
         difference: First less second, with its paired interval.
         mcnemar_p: Exact two-sided p-value.
+        judges: The difference by judge, of those who graded all these answers; None for what
+            nobody judges.
     """
 
     measure: str
@@ -36,6 +39,7 @@ class Compared:
     second: float
     difference: Difference
     mcnemar_p: float
+    judges: dict[str, float] | None = None
 
 
 def compare(rows: Sequence[Row], first: str, second: str) -> tuple[int, list[Compared]]:
@@ -74,7 +78,13 @@ def compared(measure: str, pairs: Sequence[tuple[Row, Row]]) -> Compared:
         second=sum(two) / len(two),
         difference=paired_bootstrap(one, two, seed=SEED),
         mcnemar_p=mcnemar(one, two),
+        judges=_by_judge(pairs) if measure == "correct" else None,
     )
+
+
+def _by_judge(pairs: Sequence[tuple[Row, Row]]) -> dict[str, float]:
+    first, second = accuracies([a for a, _ in pairs]), accuracies([b for _, b in pairs])
+    return {name: first[name] - second[name] for name in first if name in second}
 
 
 def _own(rows: Sequence[Row], name: str) -> dict[str, Row]:

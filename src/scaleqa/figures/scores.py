@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scaleqa.evaluate.rows import Answered, Row
+from scaleqa.figures.abstaining import Abstaining, abstaining
+from scaleqa.figures.judging import accuracies
 from scaleqa.figures.presence import one_track, present, silent
 from scaleqa.figures.shares import Share
 from scaleqa.stats import Interval, wilson
@@ -19,7 +21,7 @@ class Answers:
         accuracy_interval: Wilson's 95 % interval of it.
         strict_accuracy: Right answers over all questions.
         strict_interval: Wilson's 95 % interval of it.
-        unanswered: Share without a valid answer.
+        unanswered: Share without a valid answer that did not abstain either.
         rationale_similarity: Mean cosine of rationale and gold reasoning, 0 where one is missing;
             None if some rows do not have it.
         audit: Answered questions by hit and correctness, as shares of all.
@@ -27,6 +29,8 @@ class Answers:
         completion_tokens: All tokens that it counted out.
         cost_usd: What these tokens cost, cached or not; None if no price was given.
         cached: Share of replies that were found in the cache.
+        judges: Right answers over all questions by judge: that of the run, and those who graded
+            all its answers again.
     """
 
     accuracy: float
@@ -40,6 +44,7 @@ class Answers:
     completion_tokens: int
     cost_usd: float | None
     cached: float
+    judges: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,8 @@ class Scores:
         silent: Nothing was retrieved, of questions whose matter never came up; None where there
             are none.
         answers: What the answers scored; None where nobody answered, or no language model did.
+        abstaining: How well answers told absent matters from others, where they could say so; None
+            elsewhere.
     """
 
     track: str | None
@@ -66,6 +73,7 @@ class Scores:
     exchange_share: float
     silent: Share | None
     answers: Answers | None
+    abstaining: Abstaining | None = None
 
 
 def score(rows: Sequence[Row]) -> Scores:
@@ -87,6 +95,7 @@ def score(rows: Sequence[Row]) -> Scores:
         exchange_share=exchanges / shown if shown else 0.0,
         silent=silent(rows),
         answers=_answers(asked, rows) if all(map(counts, rows)) else None,
+        abstaining=abstaining(rows) if all(map(counts, rows)) else None,
     )
 
 
@@ -97,8 +106,11 @@ def counts(row: Row) -> bool:
 
 
 def earned(row: Row) -> float:
-    """What an answer earns as the paper counts: unanswered, the chance of a right guess."""
-    if row.answered is None or row.answered.answer is None:
+    """What an answer earns as the paper counts: unanswered, the chance of a right guess.
+
+    The paper's prompts do not offer to abstain; whoever does has answered.
+    """
+    if row.answered is None or (row.answered.answer is None and not row.answered.abstained):
         return row.credit
     return float(row.answered.correct)
 
@@ -113,6 +125,7 @@ def _answers(rows: Sequence[Row], every: Sequence[Row]) -> Answers:
     count = len(rows)
     pairs = [(row.hit, row.answered) for row in rows if row.answered]
     given = [(hit, one) for hit, one in pairs if one.answer is not None]
+    declined = sum(bool(one.abstained) for _, one in pairs)
     answers = [one for _, one in pairs]
     right = sum(one.correct for one in answers)
     similar = [one.rationale_similarity for one in answers]
@@ -123,13 +136,14 @@ def _answers(rows: Sequence[Row], every: Sequence[Row]) -> Answers:
         accuracy_interval=wilson(credit, count),
         strict_accuracy=right / count,
         strict_interval=wilson(right, count),
-        unanswered=1 - len(given) / count,
+        unanswered=1 - (len(given) + declined) / count,
         rationale_similarity=statistics.fmean(known) if len(known) == count else None,
         audit=_audit(given, count),
         prompt_tokens=sum(row.answered.prompt_tokens for row in every if row.answered),
         completion_tokens=sum(row.answered.completion_tokens for row in every if row.answered),
         cost_usd=cost(every),
         cached=sum(row.timing.cached for row in every) / len(every),
+        judges=accuracies(rows),
     )
 
 

@@ -1,6 +1,19 @@
-"""Judges, which grade replies: by letter, by exact text, or with a language model."""
+"""Judges, which grade replies: by letter, by text, by words in common, or with a language model."""
 
+from scaleqa.judges.declaration import JudgeDeclaration
+from scaleqa.judges.model import ModelJudge, Rubric
 from scaleqa.judges.protocol import Judge, Task, Verdict
-from scaleqa.judges.registry import judge_names, open_judge
+from scaleqa.judges.registry import find_judge, judge_names, judges, open_judge
 
-__all__ = ["Judge", "Task", "Verdict", "judge_names", "open_judge"]
+__all__ = [
+    "Judge",
+    "JudgeDeclaration",
+    "ModelJudge",
+    "Rubric",
+    "Task",
+    "Verdict",
+    "find_judge",
+    "judge_names",
+    "judges",
+    "open_judge",
+]

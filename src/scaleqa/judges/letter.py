@@ -2,8 +2,11 @@
 
 import re
 
+from scaleqa.backends import ChatModel
+from scaleqa.judges.declaration import JudgeDeclaration
 from scaleqa.judges.protocol import Task, Verdict
-from scaleqa.judges.reply import rationale_of
+from scaleqa.judges.reply import rationale_of, settled
+from scaleqa.options import NoOptions
 
 
 class LetterJudge:
@@ -14,7 +17,9 @@ class LetterJudge:
     def grade(self, task: Task, reply: str) -> Verdict:
         """Compares the letter in the reply with the correct one."""
         letter = letter_of(reply, "".join(task.options or ()))
-        return Verdict(answer=letter, correct=letter == task.gold, rationale=rationale_of(reply))
+        return settled(task, reply, letter) or Verdict(
+            answer=letter, correct=letter == task.gold, rationale=rationale_of(reply)
+        )
 
 
 def letter_of(reply: str, letters: str) -> str | None:
@@ -39,3 +44,16 @@ def letter_of(reply: str, letters: str) -> str | None:
         return named.pop() if len(named) == 1 else None
     bare = re.fullmatch(rf"\s*\(?{choice}\)?[.:]?\s*", reply)
     return bare[1] if bare else None
+
+
+def _make(options: NoOptions, model: ChatModel | None) -> LetterJudge:
+    return LetterJudge()
+
+
+JUDGE = JudgeDeclaration(
+    name="letter",
+    summary="The letter of the correct option.",
+    example="letter",
+    options=NoOptions,
+    make=_make,
+)

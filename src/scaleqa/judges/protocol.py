@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from scaleqa.backends import Reply
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
@@ -13,11 +15,17 @@ class Task:
         question: The text of the question.
         gold: The correct answer.
         options: The options by letter, if there are any.
+        kind: The data set's own type of question; None if it has none.
+        absent: Whether the matter of the question never came up in the thread.
+        may_abstain: Whether the prompt offers to say that it never came up.
     """
 
     question: str
     gold: str
     options: Mapping[str, str] | None = None
+    kind: str | None = None
+    absent: bool = False
+    may_abstain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +36,17 @@ class Verdict:
         answer: The answer parsed from the reply; None if there is none.
         correct: Whether the answer is correct; a missing answer is not.
         rationale: The rationale given; empty if there is none.
+        abstained: Whether the reply says that the matter never came up, where that is offered.
+        score: How far the answer agrees, from 0 to 1, if the judge computes that.
+        heard: What a language model said about the answer; None if none was asked.
     """
 
     answer: str | None
     correct: bool
     rationale: str = ""
+    abstained: bool = False
+    score: float | None = None
+    heard: Reply | None = None
 
 
 class Judge(Protocol):
@@ -40,7 +54,7 @@ class Judge(Protocol):
 
     @property
     def identity(self) -> str:
-        """The judge and its settings, as recorded in rows."""
+        """The judge and all settings that its verdicts depend on, as recorded in rows."""
         ...
 
     def grade(self, task: Task, reply: str) -> Verdict:

@@ -1,14 +1,18 @@
 """Finding judges by name, in the entry-point group `scaleqa.judges`."""
 
+from collections.abc import Callable
+from typing import Any
+
 from scaleqa import plugins
 from scaleqa.backends import ChatModel
 from scaleqa.errors import DataError
-from scaleqa.judges.exact import ExactJudge
-from scaleqa.judges.letter import LetterJudge
-from scaleqa.judges.model import ModelJudge
+from scaleqa.judges.declaration import JudgeDeclaration
 from scaleqa.judges.protocol import Judge
+from scaleqa.specs import Spec
 
 GROUP = "scaleqa.judges"
+# The option of judges that ask a model.
+MODEL = "model"
 
 
 def judge_names() -> list[str]:
@@ -16,45 +20,49 @@ def judge_names() -> list[str]:
     return [*plugins.points(GROUP)]
 
 
-def open_judge(name: str, model: ChatModel | None = None) -> Judge:
-    """Opens a judge.
+def judges() -> list[JudgeDeclaration[Any]]:
+    """Returns all registered judges, ordered by name.
+
+    Raises:
+        DataError: One of them cannot be loaded.
+    """
+    return [find_judge(name) for name in judge_names()]
+
+
+def find_judge(name: str) -> JudgeDeclaration[Any]:
+    """Returns the judge with the given name, or from `FILE.py:ATTRIBUTE`.
+
+    Raises:
+        DataError: There is no such judge, or it cannot be loaded.
+    """
+    found = plugins.load(GROUP, name, "judge")
+    if not isinstance(found, JudgeDeclaration):
+        raise DataError(f"judge {name!r} is {found!r}; expected a JudgeDeclaration")
+    return found
+
+
+def open_judge(
+    spec: str,
+    model: ChatModel | None = None,
+    *,
+    chat: Callable[[str], ChatModel] | None = None,
+) -> Judge:
+    """Opens a judge from `name` or `name:key=value,key=value`.
 
     Args:
-        name: `letter`, `exact`, `judge`, or the name of an installed judge.
-        model: A chat model, for judges that use one.
+        spec: The judge and its options.
+        model: The chat model of a judge that asks one and names none.
+        chat: Opens the model that a judge names.
 
     Raises:
-        DataError: There is no such judge, or it needs a model.
+        DataError: There is no such judge, an option is invalid, or it needs a model.
     """
-    factory = plugins.load(GROUP, name, "judge")
-    if not callable(factory):
+    parsed = Spec.parse(spec)
+    declared = find_judge(parsed.name)
+    named = parsed.options.get(MODEL) if declared.asks else None
+    if named and chat is None:
         raise DataError(
-            f"judge {name!r} is {factory!r}; expected a function of a chat model or None that "
-            "returns a judge"
+            f"{spec!r} names its own model, which is possible with: scaleqa judge; elsewhere the "
+            "model is given by --judge"
         )
-    opened: Judge = factory(model)
-    return opened
-
-
-def letter(model: ChatModel | None) -> LetterJudge:
-    """Opens the judge for multiple choice."""
-    return LetterJudge()
-
-
-def exact(model: ChatModel | None) -> ExactJudge:
-    """Opens the judge that compares texts."""
-    return ExactJudge()
-
-
-def judge(model: ChatModel | None) -> ModelJudge:
-    """Opens the judge that uses a chat model.
-
-    Raises:
-        DataError: No model was given.
-    """
-    if model is None:
-        raise DataError(
-            "these questions are graded by a language model, and none was given; name one with "
-            "--judge openai:MODEL[@BASE_URL] or gguf:NAME"
-        )
-    return ModelJudge(model)
+    return declared.open(parsed.options, chat(named) if named and chat else model)

@@ -2,12 +2,17 @@
 
 import re
 
+from scaleqa.judges.protocol import Task, Verdict
+from scaleqa.prompts import ABSTAIN
+
 # The head of a line, which models like to set in bold or as a list item.
 _HEAD = r"^[ \t>*_#-]*"
 ANSWER = re.compile(_HEAD + r"answer\b[ \t*_]*:?[ \t*_]*(.*)$", re.IGNORECASE | re.MULTILINE)
 RATIONALE = re.compile(
     _HEAD + r"rationale\b[ \t*_]*:?[ \t*_]*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL
 )
+# Signs that may surround an answer without being part of it.
+AROUND = " \t.,;:!?\"'`*_()[]{}<>\u2018\u2019\u201c\u201d\u00ab\u00bb\u2026\u3002\u3001\uff01\uff1f"
 
 
 def rationale_of(reply: str) -> str:
@@ -32,3 +37,33 @@ def answer_of(reply: str) -> str | None:
     lines = {line.strip() for line in found}
     text = lines.pop() if len(lines) == 1 else "" if lines else said.strip()
     return text or None
+
+
+def abstains(task: Task, reply: str) -> bool:
+    """Returns whether a reply says, in the form that the prompt offers, that nothing came up."""
+    answer = answer_of(reply) if task.may_abstain else None
+    return answer is not None and " ".join(answer.split()).strip(AROUND).casefold() == (
+        ABSTAIN.casefold()
+    )
+
+
+def settled(task: Task, reply: str, answer: str | None) -> Verdict | None:
+    """Returns the verdict on a reply that need not be compared with the correct answer.
+
+    Where the prompt offers to abstain, that is right if the matter never came up, and nothing else
+    is; if it came up, abstaining is wrong. No answer is a wrong one everywhere.
+
+    Args:
+        task: What is graded against.
+        reply: The reply.
+        answer: The answer that a judge reads in it.
+
+    Returns:
+        The verdict; None if the answer has to be compared.
+    """
+    rationale = rationale_of(reply)
+    if abstains(task, reply):
+        return Verdict(answer=None, correct=task.absent, rationale=rationale, abstained=True)
+    if answer is None or (task.may_abstain and task.absent):
+        return Verdict(answer=answer, correct=False, rationale=rationale)
+    return None

@@ -17,6 +17,7 @@ PARTS: Mapping[str, tuple[str, object]] = {
     "braided": ("mix", "braid"),
     "resumed": ("sequels", True),
     "absent": ("absent", True),
+    "free": ("free", True),
 }
 
 

@@ -68,3 +68,8 @@ def points_span(value: Sequence[float]) -> str:
     """Writes an interval of a difference of shares in percentage points."""
     low, high = value
     return f"{points(low)} to {points(high)}"
+
+
+def over_judges(form: Form) -> Form:
+    """Writes lowest and highest value over judges; there is no such span where there is one."""
+    return lambda value: form(value) if value else "one judge"

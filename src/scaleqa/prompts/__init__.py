@@ -8,6 +8,8 @@ from importlib import resources
 from scaleqa.errors import DataError
 
 PLACE = re.compile(r"\{([a-z]+)\}")
+# What a reader says, where the prompt offers it, if the matter never came up.
+ABSTAIN = "NOT IN THIS CONVERSATION"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,11 @@ class Template:
     def places(self) -> frozenset[str]:
         """The names of the placeholders."""
         return frozenset(PLACE.findall(self.text))
+
+    @property
+    def offers_abstention(self) -> bool:
+        """Whether a reader may say that the matter never came up."""
+        return ABSTAIN in self.text
 
     def fill(self, **parts: str) -> str:
         """Replaces the placeholders; braces inside the values are left alone."""

@@ -7,8 +7,17 @@ from typing import Any
 from scaleqa import paper
 from scaleqa.figures.comparison import Main
 from scaleqa.figures.groups import Group
+from scaleqa.figures.judging import span
 from scaleqa.pages.drawings import Bar, bars
-from scaleqa.pages.forms import count, fine, percent, percent_span, share, tenths
+from scaleqa.pages.forms import (
+    count,
+    fine,
+    over_judges,
+    percent,
+    percent_span,
+    share,
+    tenths,
+)
 from scaleqa.pages.page import Drawing, Paragraph
 from scaleqa.pages.table import Column, Row, Table
 from scaleqa.report.columns import Blocks, Colours, printed_below, system_column
@@ -21,7 +30,8 @@ WHAT_HIT = {
 }
 WHAT_ACCURACY = (
     "Accuracy credits an unanswered question with a quarter, as the paper does; strict accuracy "
-    "does not. Rationale similarity: cosine of the given rationale and the gold reasoning."
+    "does not. Judge sensitivity: lowest and highest strict accuracy over all judges who graded "
+    "all these answers. Rationale similarity: cosine of the given rationale and the gold reasoning."
 )
 WHAT_SILENT = (
     "Silent on absent: nothing was retrieved, of questions whose matter never came up in the "
@@ -105,6 +115,7 @@ def _score_columns(
         Column(key="accuracy", head="accuracy", form=percent, signs=signs,
                below=(printed_below("accuracy", percent),)),
         Column(key="strict", head="strict accuracy", form=percent, signs=signs, below=(strict,)),
+        Column(key="judges", head="judge sensitivity", form=over_judges(percent_span), signs=signs),
         Column(key="unanswered", head="unanswered", form=percent, signs=signs),
     )  # fmt: skip
     rationale = Column(key="rationale", head="rationale similarity", signs=signs,
@@ -135,6 +146,7 @@ def _score_row(line: Main, theirs: paper.Scores | None) -> Row:
             "accuracy": answers.accuracy,
             "strict": answers.strict_accuracy,
             "strict_interval": answers.strict_interval,
+            "judges": span(answers.judges),
             "unanswered": answers.unanswered,
             "rationale": answers.rationale_similarity,
         }

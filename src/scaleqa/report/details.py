@@ -11,6 +11,7 @@ from scaleqa.evaluate.rows import Answered, Row, UnitRow
 from scaleqa.figures.groups import Group, Key, Setting, key_of, setting_of
 from scaleqa.figures.scores import counts
 from scaleqa.pages.drawings import Track, ink, strip
+from scaleqa.prompts import ABSTAIN
 from scaleqa.report.palette import system_colours
 from scaleqa.systems import rivals
 
@@ -69,7 +70,8 @@ def verdict(row: Row) -> str:
     """Says in words what came of a question: the evidence, and the answer where one counts."""
     if not row.present:
         shown = "nothing was returned" if row.silent else f"{row.turns_shown} turns were returned"
-        return f"the matter never came up in the thread; {shown}"
+        said = f"; {_absent_words(row.answered)}" if row.answered and counts(row) else ""
+        return f"the matter never came up in the thread; {shown}{said}"
     parts = [_evidence_words(row.evidence_shown, len(row.evidence))]
     if row.answered and counts(row):
         parts.append(_answer_words(row.answered, hit=row.hit))
@@ -128,7 +130,15 @@ def _evidence_words(found: int, count: int) -> str:
     return f"{found or 'none'} of {count} evidence turns in context"
 
 
+def _absent_words(answered: Answered) -> str:
+    if answered.abstained:
+        return "it said so"
+    return f"answered {answered.answer} all the same" if answered.answer else "gave no answer"
+
+
 def _answer_words(answered: Answered, *, hit: bool) -> str:
+    if answered.abstained:
+        return "said that it is not in the conversation"
     if answered.answer is None:
         return "gave no answer"
     if answered.correct:
@@ -165,14 +175,20 @@ def _brief(
         "rows": [
             [
                 systems.index(one.run.system),
-                one.answered.answer or "" if one.answered and counts(one) else None,
+                _said(one.answered) if one.answered and counts(one) else None,
                 int(one.hit) if one.present else None,
                 one.context_tokens,
                 texts.add(verdict(one)),
+                int(one.answered.correct) if one.answered and counts(one) else None,
             ]
             for one in rows
         ],
     }
+
+
+def _said(answered: Answered) -> str:
+    """What the page shows as an answer; empty if there is none."""
+    return ABSTAIN if answered.abstained else answered.answer or ""
 
 
 def _full(rows: Sequence[Row], palette: dict[str, str], texts: Texts) -> dict[str, Any]:

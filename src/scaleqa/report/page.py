@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scaleqa.evaluate.rowfile import all_rows, iterate, row_files, write_whole
+from scaleqa.evaluate.rowfile import iterate, row_files, write_whole
 from scaleqa.evaluate.rows import Row
+from scaleqa.evaluate.verdicts import judged_rows
 from scaleqa.figures.breakdown import Cell, by_domain, by_stress, scaling
 from scaleqa.figures.comparison import Main, Paired, main_table, paired_table
 from scaleqa.figures.costs import Cost, cost_table
@@ -15,7 +16,7 @@ from scaleqa.figures.groups import Group, group, setting_of
 from scaleqa.figures.retrieval import Retrieval, retrieval
 from scaleqa.pages.html import to_html
 from scaleqa.pages.page import Page, Paragraph, Section, Variant
-from scaleqa.report import further, sections
+from scaleqa.report import further, judging, sections
 from scaleqa.report.columns import Blocks
 from scaleqa.report.comparison import comparison
 from scaleqa.report.details import choose, data
@@ -64,7 +65,7 @@ def figures_json(runs: Path) -> dict[str, Any]:
     Raises:
         DataError: There are no rows, or a question has two rows of one system.
     """
-    groups = group(all_rows(runs, detail=False))
+    groups = group(judged_rows(runs, detail=False))
     found: dict[str, Any] = _known(
         {
             "settings": [_figures_json(one) for one in groups],
@@ -85,7 +86,7 @@ def write_report(runs: Path, out: Path, *, details: int = DETAILS) -> str:
     Raises:
         DataError: There are no rows, or a question has two rows of one system.
     """
-    groups = group(all_rows(runs, detail=False))
+    groups = group(judged_rows(runs, detail=False))
     chosen = choose(groups, details)
     wanted = set(chosen)
     whole = _whole(runs, lambda row: (setting_of(row), row.id) in wanted)
@@ -121,6 +122,7 @@ def _sections(found: Sequence[Figures]) -> Iterator[Section]:
         ("paired", "Paired differences",
          lambda f: sections.differences(f.group, f.paired, palette)),
         ("audit", "Hit and correctness", lambda f: sections.audit(f.group, f.main, palette)),
+        ("judges", "Judges and abstentions", lambda f: judging.judged(f.group, f.main, palette)),
         ("retrieval", "Retrieval and what is kept",
          lambda f: further.retrieved(f.group, f.retrieval, palette)),
         ("exchanges", "Earlier exchanges",
@@ -175,6 +177,7 @@ def _figures_json(one: Group) -> dict[str, Any]:
         "domains": _cells(found.domains),
         "stress": _cells(found.stress),
         "costs": [asdict(line) for line in found.costs],
+        "agreement": [asdict(line) for line in judging.group_agreements(one)],
     }
 
 

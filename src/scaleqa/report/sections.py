@@ -6,9 +6,10 @@ from dataclasses import replace
 from scaleqa import paper
 from scaleqa.figures.comparison import Main, Paired
 from scaleqa.figures.groups import Group
+from scaleqa.figures.judging import span
 from scaleqa.figures.paired import Compared
 from scaleqa.pages.drawings import Bar, Stack, dots, stacked
-from scaleqa.pages.forms import count, percent, points, points_span, text
+from scaleqa.pages.forms import count, over_judges, percent, points, points_span, text
 from scaleqa.pages.page import Drawing, Facts, Notes, Paragraph
 from scaleqa.pages.table import Column, Row, Table
 from scaleqa.report.columns import Blocks, Colours, printed_below, system_column
@@ -23,6 +24,8 @@ AUDIT = (
     ("miss_wrong", "Miss-W", "#f3d79b"),
     ("unanswered", "unanswered", "#9aa0a6"),
 )
+# Where the prompt offers it.
+ABSTAINED = ("abstained", "abstained", "#cc79a7")
 MEASURES = {"correct": "strict accuracy", "recalled": "recall@5"}
 
 
@@ -63,6 +66,10 @@ def differences(group: Group, pairs: Sequence[Paired], colours: Colours) -> Bloc
         for pair in pairs
         for measure, name in measures.items()
     ]
+    sensitivity = Column(
+        key="judges", head="judge sensitivity, points", form=over_judges(points_span)
+    )
+    judges = (sensitivity,) if "correct" in known else ()
     columns = (
         system_column(colours, "other system"),
         Column(key="measure", head="measure", form=text),
@@ -75,6 +82,7 @@ def differences(group: Group, pairs: Sequence[Paired], colours: Colours) -> Bloc
                 Column(key="difference", head="difference, points", form=points),
                 Column(key="interval", head="95 % interval", form=points_span, joined=True),
                 Column(key="p", head="McNemar p", form=_p),
+                *judges,
             )
         ),
     )
@@ -92,10 +100,15 @@ def audit(group: Group, main: Sequence[Main], colours: Colours) -> Blocks:
         return ()
     signs = Signs(group.setting)
     shares = {
-        line.system: {**answers.audit, "unanswered": answers.unanswered}
+        line.system: {
+            **answers.audit,
+            "unanswered": answers.unanswered,
+            "abstained": declined.abstained.value if (declined := line.scores.abstaining) else 0.0,
+        }
         for line in main
         if (answers := line.scores.answers)
     }
+    kinds = (*AUDIT, ABSTAINED) if any(line.scores.abstaining for line in main) else AUDIT
     block = paper.block_of(group.setting.backend or "")
     at_length = group.setting.target == paper.TARGET and group.setting.printed
     theirs = paper.AUDIT.lines[block] if at_length else {}
@@ -108,13 +121,13 @@ def audit(group: Group, main: Sequence[Main], colours: Colours) -> Blocks:
         *(
             Column(key=key, head=name, form=percent, signs=signs.both,
                    below=(printed_below(key, lambda value: f"{100 * value:.1f}"),))
-            for key, name, _ in AUDIT
+            for key, name, _ in kinds
         ),
     )  # fmt: skip
     title = "Hit by correctness"
     drawn = stacked(
-        [Stack(label=s, parts=tuple(v[key] for key, _, _ in AUDIT)) for s, v in shares.items()],
-        [(name, colour) for _, name, colour in AUDIT],
+        [Stack(label=s, parts=tuple(v[key] for key, _, _ in kinds)) for s, v in shares.items()],
+        [(name, colour) for _, name, colour in kinds],
         title=title,
         description="Share of questions, in per cent; C for correct, W for wrong.",
     )
@@ -151,6 +164,7 @@ def _difference_row(pair: Paired, one: Compared, name: str) -> Row:
         "difference": one.difference.difference,
         "interval": one.difference.interval,
         "p": one.mcnemar_p,
+        "judges": None if one.judges is None else span(one.judges),
     }
 
 

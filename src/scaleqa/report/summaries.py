@@ -1,14 +1,19 @@
 """The tables that commands print: scores, costs, paired differences, retrieval."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from scaleqa.figures.groups import Group
+from scaleqa.figures.judging import span
 from scaleqa.figures.paired import Compared
 from scaleqa.figures.retrieval import Retrieval
 from scaleqa.figures.scores import Scores, score
-from scaleqa.pages.forms import count, fine, signed, signed_span, text
+from scaleqa.figures.verdicts import Judged
+from scaleqa.pages.forms import count, fine, over_judges, signed, signed_span, text
+from scaleqa.pages.forms import span as plain_span
 from scaleqa.pages.table import Column, Table, interval
+from scaleqa.report.columns import judge_names
 
 SYSTEM = Column(key="system", head="system", form=text)
 # About questions whose matter never came up, and about relevances.
@@ -19,11 +24,51 @@ ABSENCE = (
     Column(key="error", head="cal. error"),
     Column(key="auroc", head="AUROC"),
 )
+# The range of strict accuracy, or of a difference, over all judges of the same answers.
+SENSITIVITY = Column(key="judges", head="judge sensitivity", form=over_judges(plain_span))
+ABSTAINING = {
+    "present": "accuracy on present",
+    "absent": "accuracy on absent",
+    "abstained": "abstained on present",
+    "precision": "abstention precision",
+    "recall": "abstention recall",
+}
 MEASURES = {
     "correct": "strict accuracy",
     "hit": "all evidence in context",
     "recalled": "all evidence in the best 5",
 }
+
+
+def abstaining_table(results: Mapping[str, Scores]) -> Table:
+    """How answers told absent matters from others, by system."""
+    rows = []
+    for name, scores in results.items():
+        if one := scores.abstaining:
+            shares = {key: getattr(one, key) for key in ABSTAINING}
+            row = {key: found.value if found else None for key, found in shares.items()}
+            rows.append({"system": name, **row})
+    columns = tuple(Column(key=key, head=head) for key, head in ABSTAINING.items())
+    return Table(columns=(SYSTEM, *columns), rows=tuple(rows))
+
+
+def judged_table(found: Sequence[Judged]) -> Table:
+    """Verdicts by judge and system, and what they cost."""
+    names = judge_names(one.judge for one in found)
+    rows = [{**asdict(one), "judge": names[one.judge]} for one in found]
+    columns = (
+        Column(key="judge", head="judge", form=text),
+        SYSTEM,
+        Column(key="answers", head="answers", form=count),
+        Column(key="correct", head="right"),
+        interval("interval"),
+        Column(key="score", head="mean score"),
+        Column(key="asked", head="asked", form=count),
+        Column(key="prompt_tokens", head="tokens in", form=count),
+        Column(key="completion_tokens", head="tokens out", form=count),
+        Column(key="cost_usd", head="USD", form=lambda value: f"{value:.4f}"),
+    )
+    return Table(columns=columns, rows=tuple(rows)).filled()
 
 
 def scores_table(results: Mapping[str, Scores]) -> Table:
@@ -41,6 +86,7 @@ def scores_table(results: Mapping[str, Scores]) -> Table:
                 "silent": scores.silent.value if scores.silent else None,
                 "accuracy": answers.accuracy if answers else None,
                 "strict": answers.strict_accuracy if answers else None,
+                "judges": span(answers.judges) if answers else None,
                 "unanswered": answers.unanswered if answers else None,
             }
         )
@@ -48,6 +94,7 @@ def scores_table(results: Mapping[str, Scores]) -> Table:
         SYSTEM,
         Column(key="accuracy", head="accuracy"),
         Column(key="strict", head="strict accuracy"),
+        *((SENSITIVITY,) if any(scores.answers for scores in results.values()) else ()),
         Column(key="unanswered", head="unanswered"),
         Column(key="hit", head="CL hit"),
         interval("interval"),
@@ -144,6 +191,7 @@ def compared_table(
     first: str, second: str, found: Sequence[Compared], track: str | None = None
 ) -> Table:
     """Two systems on one track, measure by measure."""
+    judged = any(one.judges is not None for one in found)
     rows = [
         {
             "measure": MEASURES[one.measure],
@@ -152,6 +200,7 @@ def compared_table(
             "difference": one.difference.difference,
             "interval": one.difference.interval,
             "p": one.mcnemar_p,
+            "judges": None if one.judges is None else span(one.judges),
         }
         for one in found
     ]
@@ -162,6 +211,7 @@ def compared_table(
         Column(key="difference", head="difference", form=signed),
         interval("interval", form=signed_span),
         Column(key="p", head="McNemar p", form=lambda value: f"{value:.2g}"),
+        *((replace(SENSITIVITY, form=over_judges(signed_span)),) if judged else ()),
     )
     return Table(title=_title([track]), columns=columns, rows=tuple(rows))
 

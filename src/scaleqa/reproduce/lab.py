@@ -14,6 +14,7 @@ from pathlib import Path
 from scaleqa.backends import Backend, ChatModel
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Reading, Row, RunSettings, retrieve_together, run_packages
+from scaleqa.evaluate.verdicts import with_verdicts
 from scaleqa.lengths import length
 from scaleqa.noise import Dialogue
 from scaleqa.packages import (
@@ -316,7 +317,7 @@ class Lab:
         out = self._rows(threads, prompt, writeback=writeback)
         reading = Reading(backend=backend, template=template(prompt), writeback=writeback)
         settings = RunSettings(system=system, reading=reading, model=self.sources.helper)
-        return self._run(settings, threads, embedder, out)
+        return with_verdicts(self._run(settings, threads, embedder, out), out)
 
     def _rows(self, threads: Threads, prompt: str, *, writeback: bool) -> Path:
         embedder, backend = slug(self.embedder().identity), slug(self.sources.backend.identity)

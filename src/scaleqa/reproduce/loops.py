@@ -5,6 +5,7 @@ from typing import Any
 
 from scaleqa import paper
 from scaleqa.evaluate import Row
+from scaleqa.figures.judging import span
 from scaleqa.figures.scores import score
 from scaleqa.lengths import length
 from scaleqa.pages.drawings import Bar, bars
@@ -12,6 +13,7 @@ from scaleqa.pages.forms import count, text
 from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table, interval
 from scaleqa.report.palette import base_colour
+from scaleqa.report.summaries import SENSITIVITY
 from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.reproduction import (
     INTERVAL,
@@ -29,7 +31,8 @@ from scaleqa.specs import Spec
 
 WHAT_ACCURACY = (
     "Accuracy credits an unanswered question with a quarter, as the paper does; strict accuracy "
-    "does not."
+    "does not. Judge sensitivity: lowest and highest strict accuracy over all judges who graded "
+    "all these answers."
 )
 WHAT_HIT = "CL hit: all evidence is in the context, along the closed loop with write-back."
 ACCURACY = (
@@ -37,6 +40,7 @@ ACCURACY = (
     interval("accuracy_interval"),
     Column(key="strict", head="strict"),
     interval("strict_interval"),
+    SENSITIVITY,
     Column(key="unanswered", head="unanswered"),
 )
 HIT = (Column(key="hit", head="CL hit"), interval("hit_interval"))
@@ -91,6 +95,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Any]:
             "accuracy_interval": answers.accuracy_interval,
             "strict": answers.strict_accuracy,
             "strict_interval": answers.strict_interval,
+            "judges": span(answers.judges),
             "unanswered": answers.unanswered,
             "rationale": answers.rationale_similarity,
             "prompt_tokens": answers.prompt_tokens / scores.questions,

@@ -27,7 +27,7 @@
     return out;
   };
   const readLines = (runs) => spread(runs).map(text);
-  const outcome = (question, row) => (row[1] === "" ? "none" : row[1] === question.gold ? "right" : "wrong");
+  const outcome = (question, row) => (row[1] === "" ? "none" : row[5] ? "right" : "wrong");
   const sign = { right: "✓", wrong: "✗", none: "–" };
   const words = { right: "right", wrong: "wrong", none: "no answer" };
   // Where no model answered, nothing is said about answers.
