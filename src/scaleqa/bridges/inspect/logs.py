@@ -181,9 +181,13 @@ def _scores(row: Row, graded: bool) -> dict[str, Score]:
     if graded and row.answered and row.run.reader:
         said = row.detail.rationale if row.detail else None
         verdict = Verdict(
-            answer=row.answered.answer, correct=row.answered.correct, rationale=said or ""
+            answer=row.answered.answer,
+            correct=row.answered.correct,
+            rationale=said or "",
+            abstained=bool(row.answered.abstained),
         )
-        scores[ANSWERS] = answer_score(verdict, row.run.reader.judge, present=row.present)
+        scored = row.present or bool(row.run.reader.abstention)
+        scores[ANSWERS] = answer_score(verdict, row.run.reader.judge, scored=scored)
         if row.options:
             scores[CREDITED] = credit_score(verdict, len(row.options), present=row.present)
     return {**scores, HITS: hit_score(row.hit if row.present else None)}

@@ -52,7 +52,8 @@ def answers() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         verdict, judge = await _verdict(state, target)
-        return answer_score(verdict, judge, present=bool(state.metadata["evidence"]))
+        about = state.metadata
+        return answer_score(verdict, judge, scored=bool(about["evidence"] or about["may_abstain"]))
 
     return score
 
@@ -79,22 +80,23 @@ def hits() -> Scorer:
     return score
 
 
-def answer_score(verdict: Verdict, judge: str | None, *, present: bool) -> Score:
+def answer_score(verdict: Verdict, judge: str | None, *, scored: bool) -> Score:
     """Returns the score of an answer.
 
     Args:
         verdict: What the judge found.
         judge: Identity of the judge.
-        present: Whether the matter of the question came up in the thread.
+        scored: Whether there is a right answer: the matter of the question came up in the thread,
+            or the prompt offers to say that it did not.
     """
     said = verdict.rationale or None
     about = {"judge": judge}
-    if not present:
+    if not scored:
         return Score.unscored(
             reason=ABSENT, answer=verdict.answer, explanation=said, metadata=about
         )
     value = CORRECT if verdict.correct else INCORRECT
-    if verdict.answer is None:
+    if verdict.answer is None and not verdict.abstained:
         value = NOANSWER
     return Score(value=value, answer=verdict.answer, explanation=said, metadata=about)
 
@@ -109,7 +111,8 @@ def credit_score(verdict: Verdict, options: int, *, present: bool) -> Score:
     """
     if not present:
         return Score.unscored(reason=ABSENT, answer=verdict.answer)
-    earned = 1 / options if verdict.answer is None else float(verdict.correct)
+    silent = verdict.answer is None and not verdict.abstained
+    earned = 1 / options if silent else float(verdict.correct)
     return Score(value=earned, answer=verdict.answer)
 
 
@@ -163,5 +166,12 @@ async def _verdict(state: TaskState, target: Target) -> tuple[Verdict, str]:
     """Grades the answer; returns the verdict and the identity of the judge."""
     about = state.metadata
     judge = open_judge(about["grader"], _Grader(get_model(role="grader")))
-    task = Task(question=about["question"], gold=target.text, options=about["options"])
+    task = Task(
+        question=about["question"],
+        gold=target.text,
+        options=about["options"],
+        kind=about["domain"],
+        absent=not about["evidence"],
+        may_abstain=about["may_abstain"],
+    )
     return await to_thread.run_sync(judge.grade, task, state.output.completion), judge.identity

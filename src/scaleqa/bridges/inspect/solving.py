@@ -25,6 +25,7 @@ def remember(memories: Memories, prompt: Template) -> Solver:
         state.metadata |= retrieved(row) | {
             "context": found.context,
             "shown": sorted(found.shown),
+            "may_abstain": prompt.offers_abstention,
         }
         return state
 
