@@ -1,6 +1,7 @@
 """Fits hits into a budget."""
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tsim.assemble.cutting import cut
@@ -86,10 +87,41 @@ def _shortened(
     if not alone(hit.turns[centre]):
         short = cut(hit.turns[centre], terms, alone)
         return (short,) if short else ()
-    first, last = centre, centre
-    for _ in hit.turns:  # extend by one turn after and one before, as long as they fit
-        for after, before in ((1, 0), (0, 1)):
-            low, high = first - before, last + after
-            if low >= 0 and high < len(hit.turns) and alone(*hit.turns[low : high + 1]):
-                first, last = low, high
+    # Extended by a turn after and one before in turn; when one side takes no more, by the other.
+    both = [*_growing(len(hit.turns), centre, centre, after=True, before=True)]
+    fitting = _fitting(hit.turns, both, alone)
+    first, last = both[fitting - 1] if fitting else (centre, centre)
+    if fitting < len(both):
+        after = both[fitting][1] == last  # the turn before does not fit any more
+        rest = [*_growing(len(hit.turns), first, last, after=after, before=not after)]
+        more = _fitting(hit.turns, rest, alone)
+        first, last = rest[more - 1] if more else (first, last)
     return hit.turns[first : last + 1]
+
+
+def _growing(
+    count: int, first: int, last: int, *, after: bool, before: bool
+) -> Iterator[tuple[int, int]]:
+    """Yields ranges of turns, each of them a turn longer than the one before, up to all turns."""
+    while (after and last + 1 < count) or (before and first):
+        if after and last + 1 < count:
+            last += 1
+            yield first, last
+        if before and first:
+            first -= 1
+            yield first, last
+
+
+def _fitting(
+    turns: Sequence[Turn], growing: Sequence[tuple[int, int]], fits: Callable[..., bool]
+) -> int:
+    """Returns how many of some ranges, each longer than the one before, fit.
+
+    Found by bisection: writing every one of them would take time that is quadratic in the turns.
+    """
+
+    def too_long(place: int) -> bool:
+        first, last = growing[place]
+        return not fits(*turns[first : last + 1])
+
+    return bisect_left(range(len(growing)), True, key=too_long)

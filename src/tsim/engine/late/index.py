@@ -464,6 +464,13 @@ class ThreadIndex:
         """Returns how values decay along the thread."""
         return paths(self._span, self.gaps(), self.lengths)
 
+    def warm(self) -> None:
+        """Computes all of these; the index must be settled."""
+        if len(self):
+            for make in (self.run_table, self.columns, self.short, self.replies, self.joined):
+                make()
+            self.paths()
+
     @lasting
     def gaps(self) -> Values:
         """Returns the confidence of a new topic before each turn."""
