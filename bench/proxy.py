@@ -8,7 +8,8 @@ the whole thread as a chat with each of them (`conversing.py`), to the model its
 proxy: is the evidence in what the model was sent, and how much was it sent? Then threads of several
 lengths are sent to both in turn, and what the proxy adds is shown with and without the embedding of
 the question, and by stage; the time of the model itself, which says how long it took, is left out.
-Between them is a pause, as between questions of people: what was said is written meanwhile. The figures to judge by are made while nothing else runs: the load is printed.
+Between them is a pause, as between questions of people: what was said is written meanwhile. The
+figures to judge by are made while nothing else runs: the load is printed.
 """
 
 import argparse

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
 from tsim.engine.late.passages import Passages, Range
-from tsim.engine.late.runs import RunTable
+from tsim.engine.late.runs import Order, RunTable
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
 from tsim.index.taking import Places, consecutive, taken
@@ -404,6 +404,7 @@ class ThreadIndex:
         sizes = ends - begins
         words = (total[ends] - total[begins]).astype(np.float64)
         means = [self.mean(run) for run in open_runs]
+        owners, places = np.repeat(np.arange(len(every)), sizes), consecutive(begins, sizes)
         return RunTable(
             begins=begins,
             ends=ends,
@@ -411,8 +412,9 @@ class ThreadIndex:
             closes=sure[ends],
             words=words,
             length=np.log(words),
-            owners=np.repeat(np.arange(len(every)), sizes),
-            places=consecutive(begins, sizes),
+            owners=owners,
+            places=places,
+            order=Order.of(begins, ends, owners, places),
             open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
             tells=(told[ends] - told[begins]) / np.maximum(total[ends] - total[begins], 1),
             excess=np.where(self.passages.divided()[begins], np.log(self.long())[begins], 0.0),

@@ -121,8 +121,7 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     interleaved = index.stretches.interleaved()
     whole = (held > 0) & ~(interleaved[table.begins] | interleaved[table.ends - 1])
     candidates = slice(None) if whole.all() else whole
-    highest = similar.copy()
-    np.maximum.at(highest, table.places, cosines[table.owners])
+    highest = table.raised(similar, cosines)
     asking = Asking(
         length=float(np.log1p(extent(asked.weights))),
         covered=asked.covered,
@@ -189,11 +188,11 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn; minus infinity for those that must not be returned."""
     observed, table = scores.observed, scores.observed.table
     density = scores.runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
-    each = density[table.owners]
-    if scores.timely is not None:
-        each *= scores.timely
     inside = np.zeros(len(index))
-    np.maximum.at(inside, table.places, each)
+    if scores.timely is None:
+        inside = table.raised(inside, density)
+    else:
+        np.maximum.at(inside, table.places, density[table.owners] * scores.timely)
     # A long turn around a run uses the budget without adding value.
     around = scores.settings.extension * spread(inside, index.paths()) / index.long()
     joined = index.joined()[1:]
@@ -223,7 +222,10 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
         owner[list(span)] = number
     inside = np.flatnonzero(owner < len(spans))
     out = np.bincount(owner[inside], weights=scores.turns[inside], minlength=len(spans) + 1)
-    runs = np.unique(np.concatenate([table.overlapping(span[0], span[-1] + 1) for span in spans]))
+    near = np.zeros(len(table.begins), dtype=np.bool_)
+    for span in spans:
+        near[table.overlapping(span[0], span[-1] + 1)] = True
+    runs = np.flatnonzero(near)
     sizes = table.ends[runs] - table.begins[runs]
     owners, places = np.repeat(np.arange(len(runs)), sizes), consecutive(table.begins[runs], sizes)
     # What a run holds is in those of its turns that may be returned.
