@@ -13,8 +13,6 @@ PLACES = 30
 def table(runs: list[tuple[int, int]]) -> RunTable:
     every = np.array(runs, dtype=np.int64).reshape(-1, 2)
     begins, ends = every[:, 0], every[:, 1]
-    owners = np.repeat(np.arange(len(every)), ends - begins)
-    places = consecutive(begins, ends - begins)
     nothing = np.zeros(len(every))
     return RunTable(
         begins=begins,
@@ -23,12 +21,12 @@ def table(runs: list[tuple[int, int]]) -> RunTable:
         closes=nothing,
         words=nothing,
         length=nothing,
-        owners=owners,
-        places=places,
+        owners=np.repeat(np.arange(len(every)), ends - begins),
+        places=consecutive(begins, ends - begins),
         open_vectors=np.zeros((0, 2), dtype=np.float32),
         tells=nothing,
         excess=nothing,
-        order=Order.of(begins, ends, owners, places),
+        order=Order.of(begins, ends),
     )
 
 
@@ -42,16 +40,3 @@ def test_runs_that_overlap_a_range(runs, first, length):
     last = min(PLACES, first + length)
     wanted = [n for n, (begin, end) in enumerate(runs) if begin < last and end > first]
     assert table(runs).overlapping(first, last).tolist() == wanted
-
-
-@given(st.lists(run, max_size=20), st.integers(0, 99), st.sampled_from([np.float32, np.float64]))
-def test_turns_are_worth_at_least_what_their_runs_are(runs, seed, kind):
-    rng = np.random.default_rng(seed)
-    own, each = rng.normal(size=PLACES).astype(kind), rng.normal(size=len(runs)).astype(kind)
-    wanted = [
-        max([own[place], *(each[n] for n, (begin, end) in enumerate(runs) if begin <= place < end)])
-        for place in range(PLACES)
-    ]
-    found = table(runs).raised(own, each)
-    assert found.dtype == kind
-    assert found.tolist() == [float(value) for value in wanted]

@@ -404,7 +404,6 @@ class ThreadIndex:
         sizes = ends - begins
         words = (total[ends] - total[begins]).astype(np.float64)
         means = [self.mean(run) for run in open_runs]
-        owners, places = np.repeat(np.arange(len(every)), sizes), consecutive(begins, sizes)
         return RunTable(
             begins=begins,
             ends=ends,
@@ -412,9 +411,9 @@ class ThreadIndex:
             closes=sure[ends],
             words=words,
             length=np.log(words),
-            owners=owners,
-            places=places,
-            order=Order.of(begins, ends, owners, places),
+            owners=np.repeat(np.arange(len(every)), sizes),
+            places=consecutive(begins, sizes),
+            order=Order.of(begins, ends),
             open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
             tells=(told[ends] - told[begins]) / np.maximum(total[ends] - total[begins], 1),
             excess=np.where(self.passages.divided()[begins], np.log(self.long())[begins], 0.0),

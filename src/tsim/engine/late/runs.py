@@ -1,15 +1,12 @@
 """All runs of a thread as columns, and what is looked up in them."""
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tsim.rank import Values
 from tsim.vectors import Vectors
-
-Scored = TypeVar("Scored", npt.NDArray[np.float32], npt.NDArray[np.float64])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,20 +66,6 @@ class RunTable:
         out: npt.NDArray[np.int64] = np.sort(found[self.ends[found] > first])
         return out
 
-    def raised(self, values: Scored, runs: Scored) -> Scored:
-        """Returns values of turns that are at least those of the runs with the turn.
-
-        Args:
-            values: One value per turn.
-            runs: One value per run.
-        """
-        out = values.copy()
-        order = self.order
-        if len(order.inside):
-            highest = np.maximum.reduceat(runs[order.owners], order.firsts)
-            out[order.inside] = np.maximum(out[order.inside], highest)
-        return out
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Order:
@@ -92,36 +75,15 @@ class Order:
         begins: The first places of all runs, ascending.
         runs: Their runs.
         longest: The most places that a run has.
-        inside: The places that are in any run, ascending.
-        owners: The runs that each of these is in, place after place.
-        firsts: Where the runs of each of these places begin in that.
     """
 
     begins: npt.NDArray[np.int64]
     runs: npt.NDArray[np.int64]
     longest: int
-    inside: npt.NDArray[np.int32]
-    owners: npt.NDArray[np.int32]
-    firsts: npt.NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls,
-        begins: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
-        owners: npt.NDArray[np.int64],
-        places: npt.NDArray[np.int64],
-    ) -> "Order":
+    def of(cls, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> "Order":
         """Sorts runs; the arguments are as in `RunTable`."""
         runs = np.argsort(begins, kind="stable")
-        by_place = np.argsort(places, kind="stable")
-        sorted_places = places[by_place]
-        firsts = np.flatnonzero(np.diff(sorted_places, prepend=-1))
-        return cls(
-            begins=begins[runs],
-            runs=runs,
-            longest=int((ends - begins).max(initial=0)),
-            inside=sorted_places[firsts].astype(np.int32),
-            owners=owners[by_place].astype(np.int32),
-            firsts=firsts,
-        )
+        longest = int((ends - begins).max(initial=0))
+        return cls(begins=begins[runs], runs=runs, longest=longest)

@@ -121,7 +121,8 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     interleaved = index.stretches.interleaved()
     whole = (held > 0) & ~(interleaved[table.begins] | interleaved[table.ends - 1])
     candidates = slice(None) if whole.all() else whole
-    highest = table.raised(similar, cosines)
+    highest = similar.copy()
+    np.maximum.at(highest, table.places, cosines[table.owners])
     asking = Asking(
         length=float(np.log1p(extent(asked.weights))),
         covered=asked.covered,
@@ -188,11 +189,11 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn; minus infinity for those that must not be returned."""
     observed, table = scores.observed, scores.observed.table
     density = scores.runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
+    each = density[table.owners]
+    if scores.timely is not None:
+        each *= scores.timely
     inside = np.zeros(len(index))
-    if scores.timely is None:
-        inside = table.raised(inside, density)
-    else:
-        np.maximum.at(inside, table.places, density[table.owners] * scores.timely)
+    np.maximum.at(inside, table.places, each)
     # A long turn around a run uses the budget without adding value.
     around = scores.settings.extension * spread(inside, index.paths()) / index.long()
     joined = index.joined()[1:]
