@@ -7,8 +7,9 @@ process of its own; so is the proxy. First `scaleqa` asks its questions in the c
 the whole thread as a chat with each of them (`conversing.py`), to the model itself and through the
 proxy: is the evidence in what the model was sent, and how much was it sent? Then threads of several
 lengths are sent to both in turn, and what the proxy adds is shown with and without the embedding of
-the question. Between them is a pause, as between questions of people: what was said is written
-meanwhile. The figures to judge by are made while nothing else runs: the load is printed.
+the question, and by stage; the time of the model itself, which says how long it took, is left out.
+Between them is a pause, as between questions of people: what was said is written meanwhile. The
+figures to judge by are made while nothing else runs: the load is printed.
 """
 
 import argparse
@@ -18,9 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
@@ -35,11 +36,15 @@ from scaleqa.prompts import template
 from tsim.embed import open_embedder
 
 HERE = Path(__file__).parent
+# As `tests/support/upstream.py` says how long it took.
+TOOK = "x-upstream-took"
 SYSTEM = f"{HERE / 'conversing.py'}:SYSTEM"
 SECONDS = 600.0
 # Questions that are asked about a thread, again and again.
 SUBSET = 10
 KEY = {"Authorization": "Bearer bench"}
+# What the proxy does with a request, in this order.
+STAGES = ("parse", "read", "look-up", "search", "assemble")
 
 
 @contextmanager
@@ -111,11 +116,13 @@ def saved(where: str, budget: int, recent: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """Milliseconds of one request."""
+    """Milliseconds of one request, as its sender and as the proxy measured them."""
 
     whole: float
+    model: float
     memory: float = 0.0
     embedding: float = 0.0
+    stages: Mapping[str, float] = field(default_factory=dict)
 
 
 def conversation(where: str) -> tuple[list[dict[str, Any]], list[str]]:
@@ -137,8 +144,11 @@ def send(client: httpx.Client, base: str, chat: Sequence[dict[str, Any]], stream
         for _ in pieces:
             pass
     timing = answer.headers.get("server-timing", "tsim;dur=0, tsim-embed;dur=0")
-    memory, embedding = (float(one.rpartition("=")[2]) for one in timing.split(","))
-    return Timed(whole=took, memory=memory, embedding=embedding)
+    named = (one.strip().split(";dur=") for one in timing.split(","))
+    stages = {name.removeprefix("tsim").removeprefix("-"): float(ms) for name, ms in named}
+    memory, embedding = stages.pop(""), stages.pop("embed")
+    model = float(answer.headers[TOOK])
+    return Timed(whole=took, model=model, memory=memory, embedding=embedding, stages=stages)
 
 
 def learnt(client: httpx.Client, base: str, chat: Sequence[dict[str, Any]]) -> str:
@@ -159,6 +169,10 @@ def added(lengths: Sequence[str], requests: int, pause: float, budget: int, rece
         f"{requests} requests each, ms: medians, the 95th percentile of what is added besides the"
     )
     print("embedding, and what the proxy computes for each request, writing included")
+    print("the second line of each: what the proxy says of that, by stage; `forward` is what is")
+    print(
+        "left, the way to it and on to the model, `threads` what its own stages leave of its time"
+    )
     print(f"\n{'thread':36}{head}")
     with model() as direct, proxy(direct, budget, recent) as (proxied, number):
         for length in lengths:
@@ -176,7 +190,8 @@ def added(lengths: Sequence[str], requests: int, pause: float, budget: int, rece
                         time.sleep(pause)
                     each = (cpu(number) - used) / requests
                     kind = f"{length}, {len(said)} turns ({did}{', streamed' if streamed else ''})"
-                    print(f"{kind:36}{_line(pairs)}{each:15.1f}", flush=True)
+                    print(f"{kind:36}{_line(pairs)}{each:15.1f}")
+                    print(f"{'':8}{_stages(pairs)}", flush=True)
 
 
 def cpu(number: int) -> float:
@@ -188,12 +203,26 @@ def cpu(number: int) -> float:
 def _line(pairs: Sequence[tuple[Timed, Timed]]) -> str:
     direct = median(plain.whole for plain, _ in pairs)
     through = median(other.whole for _, other in pairs)
-    differences = [other.whole - plain.whole for plain, other in pairs]
-    besides = [other.whole - plain.whole - other.embedding for plain, other in pairs]
+    differences = [_added(plain, other) for plain, other in pairs]
+    besides = [_added(plain, other) - other.embedding for plain, other in pairs]
     embedding = median(other.embedding for _, other in pairs)
     figures = [direct, through, through / direct, median(differences), embedding]
     figures += [median(besides), quantiles(besides, n=20)[-1]]
     return "".join(f"{figure:15.1f}" for figure in figures)
+
+
+def _added(plain: Timed, other: Timed) -> float:
+    """What the proxy adds: the model takes longer to read the whole thread, which is no saving."""
+    return (other.whole - other.model) - (plain.whole - plain.model)
+
+
+def _stages(pairs: Sequence[tuple[Timed, Timed]]) -> str:
+    through = [other for _, other in pairs]
+    names = sorted({name for one in through for name in one.stages}, key=STAGES.index)
+    found = {name: median(one.stages.get(name, 0.0) for one in through) for name in names}
+    found["threads"] = median(o.memory - o.embedding - sum(o.stages.values()) for o in through)
+    found["forward"] = median(_added(plain, other) - other.memory for plain, other in pairs)
+    return ", ".join(f"{name} {took:.1f}" for name, took in found.items())
 
 
 def main() -> None:

@@ -511,6 +511,15 @@ class Thread(StoredThread):
             self._require(reader)
             return preview(self.name, select(reader, self.name, wanted))
 
+    def warm(self) -> None:
+        """Computes what searches need of all turns now, so that the next search need not.
+
+        Raises:
+            ThreadMissingError: The thread does not exist.
+        """
+        with self._asking() as (engine, reader):
+            engine.warm(self._host(reader))
+
     def unload(self) -> bool:
         """Frees the RAM that the thread takes, unless it is in use; returns whether it did.
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ CALL = {
 # Pieces of an answer that is cut.
 CUT = ["From ", "May ", "on, "]
 FLOOD = 128 << 20
+# The header with the milliseconds that an answer took to begin, once its request was there.
+TOOK = "x-upstream-took"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +51,7 @@ class Asked:
     headers: dict[str, str]
     body: bytes
 
-    @property
+    @cached_property
     def json(self) -> Any:
         return json.loads(self.body)
 
@@ -91,8 +94,9 @@ class Upstream:
         self.seen.append(asked)
         if request.url.path != "/api/v1/chat/completions":
             return JSONResponse({"path": request.url.path}, headers={"X-Upstream": "yes"})
+        begun = time.perf_counter()
         try:
-            model = json.loads(body)["model"]
+            model = asked.json["model"]
         except ValueError:
             return _error(400, "not JSON")
         behaviour = getattr(self, f"_{model}", None)
@@ -101,6 +105,7 @@ class Upstream:
             found: Response = await (behaviour or self._echo)(asked)
         finally:
             watching.cancel()
+        found.headers[TOOK] = f"{1000 * (time.perf_counter() - begun):.3f}"
         return found
 
     async def _watch(self, request: Request) -> None:

@@ -1,5 +1,7 @@
 """The small pure parts, each by itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -148,6 +150,31 @@ def test_a_turn_that_is_far_too_long_is_not_written_as_a_whole():
     (kept,) = fit([hit(1, "a\n" * 100_000 + "b")], 60, tokens.WORDS, arrange=arrange)
     assert kept.turns[0].shown
     assert written == []
+
+
+@given(
+    st.lists(st.integers(1, 12), min_size=2, max_size=9),
+    st.integers(0, 8),
+    st.integers(4, 60),
+    st.sampled_from([tokens.WORDS, tokens.ESTIMATE]),
+)
+def test_a_hit_is_cut_down_as_if_turn_after_turn_were_tried(words, strongest, budget, measure):
+    strongest %= len(words)
+    long = hit(1, *("word " * count for count in words), strongest=strongest)
+
+    def fits(first, last):
+        text = render([replace(long, turns=long.turns[first : last + 1])])
+        return measure.size(text) <= measure.room(budget)
+
+    first = last = strongest
+    for _ in words:
+        if last + 1 < len(words) and fits(first, last + 1):
+            last += 1
+        if first and fits(first - 1, last):
+            first -= 1
+    if fits(strongest, strongest):
+        (kept,) = fit([long], budget, measure)
+        assert kept.turns == long.turns[first : last + 1]
 
 
 def test_a_context_names_its_episodes_and_speakers():

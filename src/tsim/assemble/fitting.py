@@ -1,10 +1,12 @@
 """Fits hits into a budget."""
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from tsim.assemble.cutting import cut
-from tsim.assemble.format import heading, lines, render
+from tsim.assemble.format import heading, line, lines, render
 from tsim.tokens import Measure
 from tsim.types import Hit, Turn
 
@@ -52,7 +54,7 @@ def fit(
     left = room
     for place, hit in enumerate(hits):
         if place == 0 and not fits([hit]):
-            hit = replace(hit, turns=_shortened(hit, terms, fits))
+            hit = replace(hit, turns=_shortened(hit, terms, fits, measure, budget))
             if not hit.turns:  # not even a character of it fits
                 continue
         price = measure.size(_block(hit, named))
@@ -72,9 +74,17 @@ def _block(hit: Hit, named: bool) -> str:
 
 
 def _shortened(
-    hit: Hit, terms: Sequence[str], fits: Callable[[Sequence[Hit]], bool]
+    hit: Hit,
+    terms: Sequence[str],
+    fits: Callable[[Sequence[Hit]], bool],
+    measure: Measure,
+    budget: int,
 ) -> tuple[Turn, ...]:
-    """Keeps the turns around the strongest one; a single turn that is too long is cut."""
+    """Keeps the turns around the strongest one; a single turn that is too long is cut.
+
+    Turns are added after and before it in turn; when one side takes no more, on the other. More
+    turns are taken to need more room.
+    """
     strongest = {e.id: e.points for e in hit.why.evidence if e.term == "raw"}
     centre = max(
         range(len(hit.turns)), key=lambda place: (strongest.get(hit.turns[place].id, 0.0), -place)
@@ -86,10 +96,51 @@ def _shortened(
     if not alone(hit.turns[centre]):
         short = cut(hit.turns[centre], terms, alone)
         return (short,) if short else ()
-    first, last = centre, centre
-    for _ in hit.turns:  # extend by one turn after and one before, as long as they fit
-        for after, before in ((1, 0), (0, 1)):
-            low, high = first - before, last + after
-            if low >= 0 and high < len(hit.turns) and alone(*hit.turns[low : high + 1]):
-                first, last = low, high
+    room = measure.room(budget)
+
+    def size(turn: Turn) -> int:
+        far_too_long = turn.shown is None and len(turn.text) > LONGEST_TOKEN * budget
+        return room + 1 if far_too_long else measure.size(f"{line(turn)}\n")
+
+    total = [0, *accumulate(map(size, hit.turns))]
+
+    def longest(ranges: Sequence[tuple[int, int]]) -> int:
+        """Returns how many of some ranges fit, each of them longer than the one before.
+
+        Writing every one would take time that is quadratic in the turns. The sizes of lines nearly
+        add up, so that two are enough, mostly.
+        """
+
+        def too_long(place: int) -> bool:
+            first, last = ranges[place]
+            return not alone(*hit.turns[first : last + 1])
+
+        nearly = bisect_right(ranges, room, key=lambda one: total[one[1] + 1] - total[one[0]])
+        low, high = 0, len(ranges)
+        for near in (nearly - 1, nearly):
+            if low <= near < high:
+                low, high = (low, near) if too_long(near) else (near + 1, high)
+        return bisect_left(range(len(ranges)), True, low, high, key=too_long)
+
+    both = [*_growing(len(hit.turns), centre, centre, after=True, before=True)]
+    count = longest(both)
+    first, last = both[count - 1] if count else (centre, centre)
+    if count < len(both):
+        after = both[count][1] == last  # the turn before does not fit any more
+        rest = [*_growing(len(hit.turns), first, last, after=after, before=not after)]
+        more = longest(rest)
+        first, last = rest[more - 1] if more else (first, last)
     return hit.turns[first : last + 1]
+
+
+def _growing(
+    count: int, first: int, last: int, *, after: bool, before: bool
+) -> Iterator[tuple[int, int]]:
+    """Yields ranges of turns, each of them a turn longer than the one before, up to all turns."""
+    while (after and last + 1 < count) or (before and first):
+        if after and last + 1 < count:
+            last += 1
+            yield first, last
+        if before and first:
+            first -= 1
+            yield first, last

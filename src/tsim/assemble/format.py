@@ -49,7 +49,7 @@ def render(hits: Sequence[Hit], *, named: bool = False) -> str:
         hits: The hits.
         named: Whether headings name the thread: `[alice 12-15 · 2024-05-03]`.
     """
-    begun = [next((f"{time.date()}" for time in _times(hit.turns)), "") for hit in hits]
+    begun = [f"{first.date()}" if (first := _first_time(hit.turns)) else "" for hit in hits]
     spans_a_day = Counter(begun)
     heads = (
         heading(hit.turns, clock=spans_a_day[day] > 1, thread=hit.thread if named else "")
@@ -69,10 +69,9 @@ def heading(turns: Sequence[Turn], *, clock: bool, thread: str = "") -> str:
         thread: The name of the thread, where there are several.
     """
     where = f"{_name(thread)}{ids(turns)}"
-    times = _times(turns)
-    if not times:
+    first, last = _first_time(turns), _first_time(turns[::-1])
+    if first is None or last is None:
         return f"[{where}]"
-    first, last = times[0], times[-1]
     begun = f"{first:%Y-%m-%d %H:%M}" if clock else f"{first.date()}"
     ended = f" – {last.date()}" if last.date() != first.date() else ""
     return f"[{where} · {begun}{ended}]"
@@ -185,13 +184,12 @@ def _unclear(name: str, pattern: re.Pattern[str]) -> bool:
     return not name.isprintable() or bool(pattern.match(name))
 
 
-def _times(turns: Sequence[Turn]) -> list[datetime]:
-    """Returns the known times of turns, in order, without those that no calendar has."""
-    out = []
+def _first_time(turns: Sequence[Turn]) -> datetime | None:
+    """Returns the first known time of some turns, without those that no calendar has."""
     for turn in turns:
         try:
             if turn.at is not None:
-                out.append(datetime.fromtimestamp(turn.at, UTC))
+                return datetime.fromtimestamp(turn.at, UTC)
         except (OverflowError, OSError, ValueError):
             continue
-    return out
+    return None

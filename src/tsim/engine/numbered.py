@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from dataclasses import replace
 
+from tsim.engine.protocol import Host
 from tsim.state import Counters
 from tsim.types import Receipt
 
@@ -33,6 +34,9 @@ class Numbered:
     def skip_to(self, turn: int) -> None:
         """Skips turn ids: the next turn gets this id."""
         self._counters = replace(self._counters, turn=max(turn, self._counters.turn))
+
+    def warm(self, host: Host) -> None:
+        """Computes nothing, unless a method leaves something to its searches."""
 
     def _cut_off(self, count: int) -> None:
         """Removes all but the first turns. The counters are those of the state caught up with."""

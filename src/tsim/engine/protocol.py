@@ -154,6 +154,10 @@ class Engine(Protocol):
         """
         ...
 
+    def warm(self, host: Host) -> None:
+        """Computes what searches need of all turns, so that the next one need not."""
+        ...
+
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Returns the turns that each view finds, before ranking."""
         ...

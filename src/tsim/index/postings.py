@@ -241,7 +241,10 @@ class Postings:
             return slice(None), summed(times, width)
         starts = (documents[:, None] - np.arange(width)).ravel()
         inside = (starts >= 0) & (starts < count)
-        places, which = np.unique(starts[inside], return_inverse=True)
+        starts = starts[inside]
+        ordered = np.sort(starts)
+        places = ordered[np.diff(ordered, prepend=-1) > 0]
+        which = np.searchsorted(places, starts)
         weights = np.repeat(counts, width)[inside]
         return places, np.bincount(which, weights=weights).astype(np.float32)
 

@@ -105,6 +105,7 @@ class Proxy:
         self, headers: Headers, namespace: str, body: bytes
     ) -> tuple[_Conversation | None, Rewritten]:
         """Returns a request as it is to be sent; whatever fails here, it is sent as it came."""
+        begun = time.perf_counter()
         try:
             chat = await self._read(body)
         except TsimError as error:
@@ -112,8 +113,11 @@ class Proxy:
             return None, _failed(kind_of(error))
         place = Place(namespace=namespace, thread=thread_of(headers, chat.values))
         found = _Conversation(place=place, chat=chat)
+        parsing = 1000 * (time.perf_counter() - begun)
         try:
-            return found, await self._in_time(found)
+            rewritten = await self._in_time(found)
+            stages = {"parse": parsing, **rewritten.outcome.stages}
+            return found, replace(rewritten, outcome=replace(rewritten.outcome, stages=stages))
         except Exception as error:  # noqa: BLE001  # no failure of a memory is one of the proxy
             report("a chat is sent as it came", error)
             return found, _failed(kind_of(error))
@@ -142,7 +146,8 @@ class Proxy:
         )
         self._late.add(task)
         task.add_done_callback(self._finished)
-        done, _ = await asyncio.wait({task}, timeout=max(0.0, until - time.monotonic()))
+        with self._keeper.asking():
+            done, _ = await asyncio.wait({task}, timeout=max(0.0, until - time.monotonic()))
         if not done:
             raise LimitError("the memory takes too long")
         return task.result()

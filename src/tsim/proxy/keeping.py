@@ -1,7 +1,14 @@
-"""Writes to memories behind everybody's back: one after another for each conversation."""
+"""Writes to memories behind everybody's back: one after another for each conversation.
+
+Writing embeds, and embedding takes all cores. So requests that ask a memory go first: a write
+begins when none of them does, and a moment after its answer has ended, since programs that call
+tools send the next request at once. Then it goes on while the other server thinks. It waits no
+longer than `PATIENCE`, and not at all if a request waits for it.
+"""
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
@@ -16,6 +23,10 @@ WRITERS = 2
 # Bytes of requests and answers that wait to be written; what does not fit comes again with the next
 # request of its conversation.
 WAITING = 256 << 20
+# Seconds that a write leaves to requests that may follow, and that it lets requests go first.
+MOMENT, PATIENCE = 0.05, 0.5
+# Seconds between two looks whether it may begin.
+LOOK = 0.005
 # How long a proxy that stops goes on writing, after the last answer has ended.
 DRAIN_SECONDS = 30.0
 
@@ -34,6 +45,9 @@ class Keeper:
         self._last: dict[Hashable, asyncio.Task[None]] = {}
         self._failed: dict[Hashable, str] = {}
         self._expected = 0
+        self._asking = 0
+        self._needed: set[Hashable] = set()
+        self._draining = False
 
     def keep(self, where: Hashable, write: Callable[[], None], size: int) -> None:
         """Writes something after everything else of its conversation; returns at once.
@@ -60,6 +74,15 @@ class Keeper:
         finally:
             self._expected -= 1
 
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Says that a request asks a memory in the block, before which no write should begin."""
+        self._asking += 1
+        try:
+            yield
+        finally:
+            self._asking -= 1
+
     def pending(self, where: Hashable) -> bool:
         """Returns whether something of a conversation is still to be written."""
         return where in self._last
@@ -69,6 +92,7 @@ class Keeper:
         last = self._last.get(where)
         if last is None:
             return True
+        self._needed.add(where)
         done, _ = await asyncio.wait({last}, timeout=max(0.0, seconds))
         return bool(done)
 
@@ -78,6 +102,7 @@ class Keeper:
 
     async def drain(self, seconds: float) -> bool:
         """Waits until everything is written, but no longer than this; returns whether it is."""
+        self._draining = True
         try:
             async with asyncio.timeout(seconds):
                 while self._expected or self._last:
@@ -102,6 +127,7 @@ class Keeper:
         try:
             if before is not None:
                 await asyncio.wait({before})
+            await self._let_others_go_first(where)
             await to_thread.run_sync(write, limiter=self._writers)
             self._failed.pop(where, None)
         except Exception as error:  # noqa: BLE001  # whatever it is, the next request goes on
@@ -111,6 +137,15 @@ class Keeper:
             self._room += size
             if self._last.get(where) is asyncio.current_task():
                 del self._last[where]
+                self._needed.discard(where)
+
+    async def _let_others_go_first(self, where: Hashable) -> None:
+        begun = time.monotonic()
+        while not (self._draining or where in self._needed):
+            waited = time.monotonic() - begun
+            if waited >= PATIENCE or (waited >= MOMENT and not self._asking):
+                return
+            await asyncio.sleep(LOOK)
 
 
 def kind_of(error: BaseException) -> str:

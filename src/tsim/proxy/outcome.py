@@ -1,6 +1,8 @@
 """What a memory did for a request, and how the answer to it says so."""
 
+import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -29,6 +31,10 @@ class Outcome:
         turns: Turns that were found and sent.
         milliseconds: How long the memory took.
         embedding: How much of that was the embedding of the question.
+        stages: How much of it, in milliseconds, was what else: reading the request (`parse`),
+            telling its messages apart (`read`), looking them up (`look-up`), searching without the
+            embedding (`search`), and writing what was found (`assemble`). The rest is waiting for
+            a thread.
     """
 
     did: Did
@@ -38,6 +44,7 @@ class Outcome:
     turns: int = 0
     milliseconds: float = 0.0
     embedding: float = 0.0
+    stages: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def saved(self) -> int:
@@ -56,8 +63,10 @@ class Outcome:
                 "X-Tsim-Tokens-Saved": self.saved,
                 "X-Tsim-Turns-Retrieved": self.turns,
             }
-        found["Server-Timing"] = (
-            f"tsim;dur={self.milliseconds:.1f}, tsim-embed;dur={self.embedding:.1f}"
+        stages = {"": self.milliseconds, "-embed": self.embedding}
+        stages |= {f"-{name}": took for name, took in self.stages.items()}
+        found["Server-Timing"] = ", ".join(
+            f"tsim{name};dur={took:.1f}" for name, took in stages.items()
         )
         return [(name.lower().encode(), str(value).encode()) for name, value in found.items()]
 

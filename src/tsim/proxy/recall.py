@@ -16,7 +16,7 @@ from tsim.proxy.ids import fingerprint, named, turns_of
 from tsim.proxy.notes import Note, Notes
 from tsim.proxy.outcome import Did, Outcome
 from tsim.proxy.settings import Proxied
-from tsim.proxy.timing import TimedEmbedder
+from tsim.proxy.timing import Laps, TimedEmbedder
 from tsim.server.namespaces import Namespaces
 from tsim.thread import Thread
 from tsim.words import distinct
@@ -63,6 +63,7 @@ class Recall:
         Raises:
             TsimError: The memory cannot be used.
         """
+        laps = Laps()
         notes = self._notes.of(chat)
         history = divide(chat.messages, self._proxied.recent)
         before = sum(note.price for note in notes)
@@ -74,7 +75,7 @@ class Recall:
         waited = self._timed.waited()
         try:
             with self._namespaces.using(place.namespace) as memory:
-                found = self._find(memory.thread(place.thread), chat, history, notes)
+                found = self._find(memory.thread(place.thread), chat, history, notes, laps)
         except ThreadMissingError:
             found = None
         if found is None:
@@ -84,14 +85,18 @@ class Recall:
         lead = [chat.raw(number) for number in history.lead]
         recent = [chat.raw(number) for number in history.recent]
         after = sum(notes[number].price for number in (*history.lead, *history.recent))
+        after += price(found.text, self._measure) if shown else 0
+        body = chat.having([*lead, *shown, *recent])
+        laps.end("assemble")
         return Rewritten(
-            body=chat.having([*lead, *shown, *recent]),
+            body=body,
             outcome=Outcome(
                 did=Did.RECALLED,
                 before=before,
-                after=after + (price(found.text, self._measure) if shown else 0),
+                after=after,
                 turns=sum(len(hit.turns) for hit in found.hits),
                 embedding=1000 * (self._timed.waited() - waited),
+                stages=laps.stages,
             ),
         )
 
@@ -133,20 +138,26 @@ class Recall:
             known = thread.known(turns)
             if missing := [turn for name, turn in turns.items() if name not in known]:
                 thread.add_many(missing)
+                thread.warm()  # while nobody waits
 
     def _find(
-        self, thread: Thread, chat: Chat, history: History, notes: Sequence[Note]
+        self, thread: Thread, chat: Chat, history: History, notes: Sequence[Note], laps: Laps
     ) -> Besides | None:
         """Returns what is relevant; None if the thread does not have all that would be replaced."""
         names = dict(named(chat.messages, [note.fingerprint for note in notes]))
+        laps.end("read")
         last = _last_known(thread, chat.messages, names)
         needed = {names[n] for n in history.older if n > last and notes[n].kept}
         if len(thread.known(needed)) < len(needed):
             return None
         hidden = [*_hidden(thread, chat, history, names)]
         wide = self._proxied.budget + sum(price(one.text, self._measure) for one in hidden)
+        laps.end("look-up")
+        waited = self._timed.waited()
+        hits = thread.search(history.question, budget=wide)
+        laps.end("search", without=1000 * (self._timed.waited() - waited))
         return besides(
-            thread.search(history.question, budget=wide),
+            hits,
             hidden,
             budget=self._proxied.budget,
             measure=self._measure,

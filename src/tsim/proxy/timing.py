@@ -1,4 +1,4 @@
-"""How long the embedding of questions takes, apart from everything else."""
+"""How long the stages of a request take, and the embedding of questions apart from the rest."""
 
 import threading
 import time
@@ -42,3 +42,27 @@ class TimedEmbedder:
         """Returns the seconds that this thread has waited so far."""
         found: float = getattr(self._waited, "seconds", 0.0)
         return found
+
+
+class Laps:
+    """The milliseconds of one stage after another.
+
+    Attributes:
+        stages: Those that have ended, by name.
+    """
+
+    def __init__(self) -> None:
+        """Begins with the first stage."""
+        self.stages: dict[str, float] = {}
+        self._begun = time.perf_counter()
+
+    def end(self, stage: str, *, without: float = 0.0) -> None:
+        """Ends a stage, and begins the next one.
+
+        Args:
+            stage: Its name.
+            without: Milliseconds in it that do not count.
+        """
+        now = time.perf_counter()
+        self.stages[stage] = 1000 * (now - self._begun) - without
+        self._begun = now

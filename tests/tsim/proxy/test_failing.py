@@ -18,7 +18,7 @@ from tests.support.upstream import FLOOD
 from tests.tsim.proxy.conftest import did, program, until
 from tests.tsim.proxy.talk import QUESTION, assistant, talk, user
 from tsim.errors import StoreFullError, WeightsMissingError
-from tsim.proxy.keeping import Keeper
+from tsim.proxy.keeping import MOMENT, Keeper
 
 MESSAGES = [*talk(), user(QUESTION)]
 
@@ -205,3 +205,32 @@ def test_draining_ends():
         return drained
 
     assert asyncio.run(write()) is False
+
+
+def test_requests_go_first_unless_one_waits_for_what_is_written():
+    async def write() -> tuple[list[str], list[str]]:
+        keeper, done = Keeper(), list[str]()
+        with keeper.asking():
+            keeper.keep("a", lambda: done.append("a"), 1)
+            keeper.keep("b", lambda: done.append("b"), 1)
+            await asyncio.sleep(2 * MOMENT)
+            early = [*done]
+            assert await keeper.settled("a", 10)
+            needed = [*done]
+        assert await keeper.settled("b", 10)
+        assert done == ["a", "b"]
+        return early, needed
+
+    assert asyncio.run(write()) == ([], ["a"])
+
+
+def test_nobody_goes_first_for_ever():
+    async def write() -> list[str]:
+        keeper, done = Keeper(), list[str]()
+        with keeper.asking():
+            keeper.keep("a", lambda: done.append("a"), 1)
+            while keeper.pending("a"):
+                await asyncio.sleep(0.01)
+        return done
+
+    assert asyncio.run(write()) == ["a"]

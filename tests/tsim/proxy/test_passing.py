@@ -167,3 +167,13 @@ def test_a_field_says_what_was_saved(model, place):
         first = json.loads(streamed.partition("data: ")[2].partition("\n")[0])
         assert first["tsim"]["did"] == "fits"
         assert streamed.count("tsim") == 1
+
+
+def test_answers_say_what_took_how_long(talking):
+    timing = talking.learnt([*talk(), user(QUESTION)]).headers["server-timing"]
+    took = {name: float(ms) for name, ms in (one.split(";dur=") for one in timing.split(", "))}
+    whole = took.pop("tsim")
+    stages = ("embed", "parse", "read", "look-up", "search", "assemble")
+    assert [*took] == [f"tsim-{stage}" for stage in stages]
+    assert min(took.values()) >= 0
+    assert sum(took.values()) <= whole + 0.1 * len(took)

@@ -199,6 +199,11 @@ class LateEngine(Numbered):
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
 
+    def warm(self, host: Host) -> None:
+        """Indexes the turns that were added, and computes what is the same for all questions."""
+        self._bring_up_to_date(host)
+        self.index.warm()
+
     def observe(self, query: Query, host: Host) -> tuple[Asked, Observed]:
         """Scores every turn for a question and computes the features; some must be eligible."""
         settings, span = self.settings, self.settings.span

@@ -50,7 +50,8 @@ def explain(
     shared = _shared(resumed, index.postings, links) if resumed else {}
     found = []
     found_masses = masses(scores, spans)
-    for span, top, link, mass in zip(spans, tops, links, found_masses, strict=True):
+    terms = _terms(scores, tops) if tops else []
+    for span, top, link, mass, points in zip(spans, tops, links, found_masses, terms, strict=True):
         score = relevance(scores.settings, scores.presence, mass)
         similar = float(asked.similar[top])
         first, last = span[0], span[-1] + 1
@@ -63,7 +64,7 @@ def explain(
             share=float(worth[top]) / most,
             relevance=score,
             alone=alone,
-            terms=_terms(scores, top),
+            terms=points,
             words=words,
             resumes=ids[resumed.anchor] if resumed and again else None,
             clues=again,
@@ -85,26 +86,38 @@ def explain(
     return found
 
 
-def _terms(scores: Scores, top: int) -> Weighted:
-    """Returns what features added to the logit of a turn, or of the best run that contains it."""
+def _terms(scores: Scores, tops: Sequence[int]) -> list[Weighted]:
+    """Returns what features added to the logit of turns, or of the best run that contains each."""
     observed, settings = scores.observed, scores.settings
-    table = observed.table
-    owners = table.overlapping(top, top + 1)
-    owners = owners[observed.whole[owners]]
+    runs = [_best_run(scores, top) for top in tops]
+    ranks = np.cumsum(observed.whole) - 1  # of candidates among all runs
+    of_turns = features(TURN_FEATURES, observed.asking, observed.turns, np.array(tops))
+    rows = np.array([0 if run is None else ranks[run] for run in runs], dtype=np.int64)
+    some = any(run is not None for run in runs)
+    of_runs = features(RUN_FEATURES, observed.asking, observed.runs, rows) if some else of_turns
+    out = []
+    for number, (top, run) in enumerate(zip(tops, runs, strict=True)):
+        names, weights, values = (
+            (TURN_FEATURES, settings.turn, of_turns)
+            if run is None
+            else (RUN_FEATURES, settings.run, of_runs)
+        )
+        points = [
+            (name, weight * value)
+            for name, weight, value in zip(names, weights, values[number].tolist(), strict=True)
+        ]
+        if observed.timely[top]:
+            points.append(("time", TIME_WEIGHT * float(observed.timely[top])))
+        out.append(tuple(sorted(points, key=lambda one: (-abs(one[1]), one[0]))))
+    return out
+
+
+def _best_run(scores: Scores, top: int) -> int | None:
+    """Returns the likeliest run that contains a turn; None if the turn itself is likelier."""
+    owners = scores.observed.table.overlapping(top, top + 1)
+    owners = owners[scores.observed.whole[owners]]
     run = int(owners[scores.runs[owners].argmax()]) if len(owners) else -1
-    if run < 0 or scores.turns[top] > scores.runs[run]:
-        names: Sequence[str] = TURN_FEATURES
-        weights, columns, row = settings.turn, observed.turns, top
-    else:
-        row = int(np.count_nonzero(observed.whole[:run]))
-        names, weights, columns = RUN_FEATURES, settings.run, observed.runs
-    values = features(names, observed.asking, columns, np.array([row]))[0].tolist()
-    points = [
-        (name, weight * value) for name, weight, value in zip(names, weights, values, strict=True)
-    ]
-    if observed.timely[top]:
-        points.append(("time", TIME_WEIGHT * float(observed.timely[top])))
-    return tuple(sorted(points, key=lambda one: (-abs(one[1]), one[0])))
+    return None if run < 0 or scores.turns[top] > scores.runs[run] else run
 
 
 def _raised(resumed: Resumed | None, worth: Values, span: Sequence[int]) -> int | None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
 from tsim.engine.late.passages import Passages, Range
-from tsim.engine.late.runs import RunTable
+from tsim.engine.late.runs import Order, RunTable
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
 from tsim.index.taking import Places, consecutive, taken
@@ -413,6 +413,7 @@ class ThreadIndex:
             length=np.log(words),
             owners=np.repeat(np.arange(len(every)), sizes),
             places=consecutive(begins, sizes),
+            order=Order.of(begins, ends),
             open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
             tells=(told[ends] - told[begins]) / np.maximum(total[ends] - total[begins], 1),
             excess=np.where(self.passages.divided()[begins], np.log(self.long())[begins], 0.0),
@@ -463,6 +464,13 @@ class ThreadIndex:
     def paths(self) -> Paths:
         """Returns how values decay along the thread."""
         return paths(self._span, self.gaps(), self.lengths)
+
+    def warm(self) -> None:
+        """Computes all of these; the index must be settled."""
+        if len(self):
+            for make in (self.run_table, self.columns, self.short, self.replies, self.joined):
+                make()
+            self.paths()
 
     @lasting
     def gaps(self) -> Values:

@@ -26,6 +26,7 @@ class RunTable:
         tells: The share of its words by speakers in the first person: the mean of their logarithms.
         excess: The logarithm of the length of the long turn that it is a part of, relative to the
             shortest long turn; 0 if it consists of whole turns.
+        order: What finds the runs at a place.
     """
 
     begins: npt.NDArray[np.int64]
@@ -39,6 +40,7 @@ class RunTable:
     open_vectors: Vectors
     tells: Values
     excess: Values
+    order: "Order"
 
     def sums(self, values: npt.NDArray[np.integer | np.bool_]) -> npt.NDArray[np.int64]:
         """Returns the sum of the values of each run's turns, from one value per turn."""
@@ -56,4 +58,32 @@ class RunTable:
 
     def overlapping(self, first: int, last: int) -> npt.NDArray[np.int64]:
         """Returns the runs with any turn from `first` up to, but excluding, `last`."""
-        return np.flatnonzero((self.begins < last) & (self.ends > first))
+        order = self.order
+        # No run that begins earlier reaches the first of these turns.
+        earliest = first - order.longest + 1
+        low, high = np.searchsorted(order.begins, [earliest, last]).tolist()
+        found = order.runs[low:high]
+        out: npt.NDArray[np.int64] = np.sort(found[self.ends[found] > first])
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Order:
+    """The runs of a thread by place.
+
+    Attributes:
+        begins: The first places of all runs, ascending.
+        runs: Their runs.
+        longest: The most places that a run has.
+    """
+
+    begins: npt.NDArray[np.int64]
+    runs: npt.NDArray[np.int64]
+    longest: int
+
+    @classmethod
+    def of(cls, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> "Order":
+        """Sorts runs; the arguments are as in `RunTable`."""
+        runs = np.argsort(begins, kind="stable")
+        longest = int((ends - begins).max(initial=0))
+        return cls(begins=begins[runs], runs=runs, longest=longest)

@@ -223,7 +223,10 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
         owner[list(span)] = number
     inside = np.flatnonzero(owner < len(spans))
     out = np.bincount(owner[inside], weights=scores.turns[inside], minlength=len(spans) + 1)
-    runs = np.unique(np.concatenate([table.overlapping(span[0], span[-1] + 1) for span in spans]))
+    near = np.zeros(len(table.begins), dtype=np.bool_)
+    for span in spans:
+        near[table.overlapping(span[0], span[-1] + 1)] = True
+    runs = np.flatnonzero(near)
     sizes = table.ends[runs] - table.begins[runs]
     owners, places = np.repeat(np.arange(len(runs)), sizes), consecutive(table.begins[runs], sizes)
     # What a run holds is in those of its turns that may be returned.
