@@ -43,6 +43,8 @@ class Graph:
             api_key=endpoint.KEY, base_url=url, timeout=endpoint.SECONDS, max_retries=0
         )
         driver = KuzuDriver(str(given.directory / "kuzu"))
+        # It is compared with the group, and this driver has none.
+        driver._database = GROUP
         self._embedder = _ours(given.embedder)
         self._graph = Graphiti(
             graph_driver=driver,
