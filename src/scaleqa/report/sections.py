@@ -48,7 +48,7 @@ def differences(group: Group, pairs: Sequence[Paired], colours: Colours) -> Bloc
     shown = [
         Drawing(
             svg=dots(
-                [_difference_bar(pair, measure, colours) for pair in pairs],
+                [_difference_bar(pair, measure, colours) for pair in pairs if _has(pair, measure)],
                 title=f"{first} less each other system, {name}",
                 description=f"Right of zero {first} is better. Whiskers: paired bootstrap, 95 %.",
                 form=points,
@@ -62,6 +62,7 @@ def differences(group: Group, pairs: Sequence[Paired], colours: Colours) -> Bloc
         _difference_row(pair, _measured(pair, measure), name)
         for pair in pairs
         for measure, name in measures.items()
+        if _has(pair, measure)
     ]
     columns = (
         system_column(colours, "other system"),
@@ -128,6 +129,11 @@ def audit(group: Group, main: Sequence[Main], colours: Colours) -> Blocks:
         ),
         *signs.below(*note),
     )
+
+
+def _has(pair: Paired, measure: str) -> bool:
+    """Whether a measure is known of both systems; that of evidence is where both show turns."""
+    return any(one.measure == measure for one in pair.measures)
 
 
 def _measured(pair: Paired, measure: str) -> Compared:

@@ -71,6 +71,7 @@ def declare(name: str) -> SystemDeclaration[ProductOptions]:
         kind=Kind.PRODUCT,
         budget=Budget(),
         slow_to_ingest=product.slow,
+        rewrites=lambda options: product.mode(options.mode) in product.rewrites,
     )
 
 

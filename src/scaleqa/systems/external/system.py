@@ -195,7 +195,12 @@ class External(FlatSystem):
             shown.update(dict.fromkeys(fresh))
             score = -float(rank) if result.score is None else result.score
             units.append(Unit(turns=tuple(sorted(turns)), score=score))
-        return Retrieved(units=tuple(units), context="\n\n".join(blocks), shown=frozenset(shown))
+        return Retrieved(
+            units=tuple(units),
+            context="\n\n".join(blocks),
+            shown=frozenset(shown),
+            rewritten=self._rewrites,
+        )
 
     def _turns(self, result: Result, shown: Mapping[int, None]) -> list[int]:
         """The turns of a result: those it names, or those whose whole text it contains."""
