@@ -57,7 +57,10 @@ UNIT = (
 MODELS = (
     "Above, no product uses a language model. With one (`--assist`), mem0 extracts memories "
     "(`mem0:mode=memories`, `mode=sources`) and Graphiti facts (`graphiti`); docs/systems.md says "
-    "how their results are judged. `scaleqa products install NAME` installs what is missing here."
+    "how their results are judged. `scaleqa products install NAME` installs what is missing here. "
+    "So far they ran on a few turns with scripted replies. **Smoke runs with small local models "
+    "gave no result:** mem0's prompt (8,635 tokens) exceeds the context of SmolLM2-135M, and "
+    "Qwen2.5-Coder-1.5B did not reply to either within eleven minutes on a busy machine."
 )
 
 
