@@ -135,7 +135,7 @@ def test_a_child_that_does_not_read_is_not_waited_for(tmp_path, tools):
         [sys.executable, "-c", "import time; time.sleep(60)"],
         name="deaf",
         directory=tmp_path,
-        embed=lambda texts, query: [],
+        serve=lambda wanted: {},
         timeout=0.5,
     )
     with pytest.raises(DataError, match="deaf: at add: it said nothing"):

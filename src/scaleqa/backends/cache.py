@@ -7,7 +7,7 @@ share the file.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -69,18 +69,21 @@ class CachedChat:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
+        response_format: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Returns the next message, from the cache if possible."""
+        form = {"response_format": response_format} if response_format else {}
         request = {
             "messages": [asdict(message) for message in messages],
             "functions": [asdict(function) for function in functions],
             "most_tokens": most_tokens,
+            **form,
         }
         key = _key(self.identity, "chat", request)
         found = _read(self._blobs, key)
         if found is not None:
             return found
-        reply = self._inner.chat(messages, functions, most_tokens=most_tokens)
+        reply = self._inner.chat(messages, functions, most_tokens=most_tokens, **form)
         if reply.text or reply.calls:
             _write(self._blobs, key, reply)
         return reply

@@ -10,7 +10,7 @@ depend on earlier requests.
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
@@ -118,8 +118,9 @@ class Gguf:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
+        response_format: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """Returns the next message, decoded greedily.
+        """Returns the next message, decoded greedily, within the form if there is one.
 
         Raises:
             DataError: Functions were offered; small models do not call them reliably.
@@ -128,8 +129,9 @@ class Gguf:
         if functions:
             raise DataError(f"gguf:{self._name} cannot call functions; use openai:MODEL")
         said = [{"role": message.role, "content": message.content} for message in messages]
+        form = {"response_format": dict(response_format)} if response_format else {}
         with self._lock:
-            found = self._complete(said, max_tokens=most_tokens)
+            found = self._complete(said, max_tokens=most_tokens, **form)
         return Reply(
             text=found["choices"][0]["message"]["content"],
             prompt_tokens=found["usage"]["prompt_tokens"],

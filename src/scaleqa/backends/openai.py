@@ -1,7 +1,7 @@
 """Servers with the OpenAI chat API, such as OpenAI, Gemini, DeepSeek and Ollama."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -138,9 +138,13 @@ class OpenAI:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
+        response_format: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Returns the next message of a chat."""
-        found = self._complete(chat_body(self._model, messages, functions, most_tokens))
+        body = chat_body(self._model, messages, functions, most_tokens)
+        if response_format:
+            body["response_format"] = dict(response_format)
+        found = self._complete(body)
         calls = tuple(self._call(call) for call in found.message.tool_calls or ())
         return replace(found.reply, calls=calls)
 

@@ -121,8 +121,16 @@ class ChatModel(Protocol):
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
+        response_format: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Returns the next message of a chat, at temperature 0.
+
+        Args:
+            messages: The chat so far.
+            functions: Functions that the model can call.
+            most_tokens: Maximum tokens of the reply.
+            response_format: The form of the reply, as in the API of OpenAI: any JSON object, or
+                one that fits a schema. It is passed on only if it is given.
 
         Raises:
             tsim.errors.RemoteError: The model failed, after any retries.

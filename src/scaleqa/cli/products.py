@@ -35,7 +35,7 @@ def list_products(as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    shown = ("name", "version", "state", "megabytes", "summary")
+    shown = ("name", "version", "state", "megabytes", "model", "summary")
     print_tables(listing([{key: row[key] or "–" for key in shown} for row in rows]))
     say("Install one with: scaleqa products install NAME")
 
@@ -81,6 +81,15 @@ def _named(names: list[str]) -> list[Product]:
     return known.products() if names == [EVERY] else [known.find_product(name) for name in names]
 
 
+def _model(product: Product) -> str:
+    """Says whether it asks a language model, which is given with --assist."""
+    if not product.needs_model:
+        return ""
+    if product.needs_model == product.modes:
+        return "needed"
+    return f"for mode={', '.join(product.needs_model)}"
+
+
 def _about(product: Product) -> dict[str, Any]:
     found = known.installed(product, environment.cache_dir())
     state = "not installed"
@@ -94,5 +103,7 @@ def _about(product: Product) -> dict[str, Any]:
         "megabytes": round(found.size / 1e6) if found else None,
         "path": str(found.directory) if found else None,
         "modes": [*product.modes],
+        "needs_model": [*product.needs_model],
+        "model": _model(product),
         "summary": product.summary,
     }

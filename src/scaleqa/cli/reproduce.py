@@ -34,6 +34,7 @@ from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
 from scaleqa.shards import InProcess, Recipe
 from scaleqa.specs import Spec, split_specs
+from scaleqa.systems import check_turns
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 from tsim.credentials import without_credentials
 
@@ -157,6 +158,8 @@ def _wanted(
         raise DataError("prompts is about one length; name one --target")
     if system:
         table = replace(table, systems=tuple(split_specs(system)))
+        if not table.answers:
+            check_turns(table.systems)
     if model and table.models:
         table = replace(table, models=tuple(model.split(",")))
     return table

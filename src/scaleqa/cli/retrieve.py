@@ -26,7 +26,7 @@ from scaleqa.report.retrieval import retrieval_page
 from scaleqa.report.summaries import retrieval_table
 from scaleqa.shards import Asked, Order, Recipe
 from scaleqa.specs import split_specs
-from scaleqa.systems import with_budget
+from scaleqa.systems import check_turns, with_budget
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
 
 
@@ -64,6 +64,7 @@ def retrieve(
     Example: scaleqa retrieve scaleqa:target=16k,subset=80 --system tsim,fixed_window:size=256
     """
     wanted = [with_budget(one, budget) if budget else one for one in split_specs(system)]
+    check_turns(wanted)
     require_writable(table)
     loaded = open_threads(threads)
     recipe = Recipe(model=model, assist=assist, detail=contexts and out is not None)

@@ -87,6 +87,7 @@ class Fed:
             exchanges_shown=sum(turn >= len(self.package.stream) for turn in found.shown),
             context_tokens=tokens.by_words(found.context),
             relevance=None if found.relevance is None else round(found.relevance, 6),
+            rewritten=found.rewritten,
             llm_calls=self.calls(),
             account=self._account() if first else None,
             timing=Timing(

@@ -192,6 +192,9 @@ class Row(Stored):
     context_tokens: int
     relevance: float | None = None
     """Highest probability among the units of holding what was asked; None if none is given."""
+    rewritten: bool = False
+    """Whether the context has texts of the system's own, of which `hit` and `recalled` say nothing:
+    a memory of a turn is not the turn."""
     llm_calls: int | None = None
     """Calls of a language model by the system itself since the row before, ingest included."""
     answered: Answered | None = None

@@ -45,7 +45,8 @@ class Compared:
 def compare(rows: Sequence[Row], first: str, second: str) -> tuple[int, list[Compared]]:
     """Compares two systems on the questions both were asked and whose evidence is in the thread.
 
-    Answers are compared where language models gave them, units where nobody answered.
+    Answers are compared where language models gave them, units where nobody answered, evidence
+    where both show turns.
 
     Returns:
         The number of questions, and a comparison for each measure.
@@ -64,7 +65,8 @@ def compare(rows: Sequence[Row], first: str, second: str) -> tuple[int, list[Com
         same_thread(one, two)
     answered = all(counts(row) for pair in pairs for row in pair)
     alone = all(row.run.reader is None for pair in pairs for row in pair)
-    wanted = {"hit": True, "correct": answered, "recalled": alone}
+    judged = not any(row.rewritten for pair in pairs for row in pair)
+    wanted = {"hit": judged, "correct": answered, "recalled": alone and judged}
     return len(ids), [compared(measure, pairs) for measure in MEASURES if wanted[measure]]
 
 

@@ -54,6 +54,8 @@ class Scores:
     Attributes:
         track: The track of the questions; None for other data sets.
         questions: Number of questions.
+        judged: Whether contexts have turns, and not texts of the system's own, of which it cannot
+            be said whether they hold evidence. Otherwise these count as none.
         hit: Share with all evidence in the context.
         hit_interval: Wilson's 95 % interval of it.
         context_tokens: Mean length of the context.
@@ -67,6 +69,7 @@ class Scores:
 
     track: str | None
     questions: int
+    judged: bool
     hit: float
     hit_interval: Interval
     context_tokens: float
@@ -89,6 +92,7 @@ def score(rows: Sequence[Row]) -> Scores:
     return Scores(
         track=one_track(rows),
         questions=len(asked),
+        judged=not any(row.rewritten for row in asked),
         hit=hits / len(asked),
         hit_interval=wilson(hits, len(asked)),
         context_tokens=statistics.mean(row.context_tokens for row in asked),

@@ -36,6 +36,10 @@ class Product(Declared):
     """How it is set up, for the page of results."""
     modes: tuple[str, ...] = ()
     """Its ways to search, if there are several; the first is the default."""
+    needs_model: tuple[str, ...] = ()
+    """Those of its modes that ask a language model."""
+    rewrites: tuple[str, ...] = ()
+    """Those of its modes that find texts of the product's own instead of turns."""
     slow: bool = False
     """Whether tables may leave it out where that would take too long."""
     telemetry: str = ""
@@ -50,6 +54,10 @@ class Product(Declared):
         """The version that is pinned; empty for a product without a distribution."""
         found = [line for line in self.requirements if _named(line) == _named(self.package)]
         return found[0].partition("==")[2].partition(";")[0].strip() if found else ""
+
+    def mode(self, given: str) -> str:
+        """The mode that is meant; the first one if none is given."""
+        return given or next(iter(self.modes), "")
 
 
 class NotRun(Declared):
@@ -95,6 +103,9 @@ def read_product(path: Path) -> Product:
     loose = [
         line for line in product.requirements if not re.match(r"[\w.-]+(\[[\w,-]+\])?==", line)
     ]
+    unknown = {*product.needs_model, *product.rewrites} - {*product.modes}
+    if unknown:
+        raise DataError(f"{path}: {min(unknown)!r} is no mode; there are {product.modes}")
     if loose:
         raise DataError(f"{path}: {loose[0]!r} is not pinned; expected NAME==VERSION")
     return product

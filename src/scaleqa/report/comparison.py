@@ -22,7 +22,7 @@ from scaleqa.pages.page import Drawing, Paragraph
 from scaleqa.pages.table import Column, Row, Table
 from scaleqa.report.columns import Blocks, Colours, printed_below, system_column
 from scaleqa.report.signs import Signs
-from scaleqa.report.words import hit_of, uneven
+from scaleqa.report.words import hit_of, rewritten, uneven
 
 WHAT_HIT = {
     "CL hit": "CL hit: all evidence is in the context, along the closed loop.",
@@ -53,7 +53,7 @@ def comparison(group: Group, main: Sequence[Main], colours: Colours) -> Blocks:
     quiet = any(line.scores.silent for line in main)
     return (
         Paragraph(text=" ".join([*words, WHAT_HIT[hit], *([WHAT_SILENT] if quiet else [])])),
-        *((Paragraph(text=uneven(group)),) if uneven(group) else ()),
+        *(Paragraph(text=said) for said in (uneven(group), rewritten(group)) if said),
         *_score_drawings(group, main, theirs, colours),
         Table(
             title="Scores",
@@ -79,7 +79,8 @@ def _score_drawings(
         scores, printed = line.scores, theirs.get(line.system)
         bar = Bar(label=line.system, value=scores.hit, low=scores.hit_interval.low,
                   high=scores.hit_interval.high, colour=colours[line.system])  # fmt: skip
-        hits.append(replace(bar, mark=printed.hit if printed else None))
+        if scores.judged:
+            hits.append(replace(bar, mark=printed.hit if printed else None))
         # The paper prints the credited accuracy only, which is another measure.
         if answers := scores.answers:
             low, high = answers.strict_interval
@@ -136,8 +137,8 @@ def _score_row(line: Main, theirs: paper.Scores | None) -> Row:
     row: dict[str, Any] = {
         "system": line.system,
         "questions": scores.questions,
-        "hit": scores.hit,
-        "hit_interval": scores.hit_interval,
+        "hit": scores.hit if scores.judged else None,
+        "hit_interval": scores.hit_interval if scores.judged else None,
     }
     if scores.silent:
         row |= {"silent": scores.silent.value, "silent_interval": scores.silent.interval}

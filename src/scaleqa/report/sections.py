@@ -51,7 +51,7 @@ def differences(group: Group, pairs: Sequence[Paired], colours: Colours) -> Bloc
     shown = [
         Drawing(
             svg=dots(
-                [_difference_bar(pair, measure, colours) for pair in pairs],
+                [_difference_bar(pair, measure, colours) for pair in pairs if _has(pair, measure)],
                 title=f"{first} less each other system, {name}",
                 description=f"Right of zero {first} is better. Whiskers: paired bootstrap, 95 %.",
                 form=points,
@@ -65,6 +65,7 @@ def differences(group: Group, pairs: Sequence[Paired], colours: Colours) -> Bloc
         _difference_row(pair, _measured(pair, measure), name)
         for pair in pairs
         for measure, name in measures.items()
+        if _has(pair, measure)
     ]
     sensitivity = Column(
         key="judges", head="judge sensitivity, points", form=over_judges(points_span)
@@ -141,6 +142,11 @@ def audit(group: Group, main: Sequence[Main], colours: Colours) -> Blocks:
         ),
         *signs.below(*note),
     )
+
+
+def _has(pair: Paired, measure: str) -> bool:
+    """Whether a measure is known of both systems; that of evidence is where both show turns."""
+    return any(one.measure == measure for one in pair.measures)
 
 
 def _measured(pair: Paired, measure: str) -> Compared:

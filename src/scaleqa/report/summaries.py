@@ -79,8 +79,8 @@ def scores_table(results: Mapping[str, Scores]) -> Table:
         rows.append(
             {
                 "system": name,
-                "hit": scores.hit,
-                "interval": scores.hit_interval,
+                "hit": scores.hit if scores.judged else None,
+                "interval": scores.hit_interval if scores.judged else None,
                 "tokens": scores.context_tokens,
                 "exchanges": scores.exchange_share,
                 "silent": scores.silent.value if scores.silent else None,

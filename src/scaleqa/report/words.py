@@ -113,6 +113,18 @@ def uneven(group: Group) -> str:
     )
 
 
+def rewritten(group: Group) -> str:
+    """Names the systems whose contexts have texts of their own; empty where there are none."""
+    names = [name for name, rows in group.rows.items() if any(row.rewritten for row in rows)]
+    if not names:
+        return ""
+    return (
+        f"{', '.join(names)}: contexts have texts that the system wrote in place of turns. Whether "
+        "evidence is in them cannot be said, so only answers compare; where evidence is counted "
+        "below, these texts count as none."
+    )
+
+
 def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str:
     """Says in one sentence what a setting shows.
 
@@ -123,11 +135,17 @@ def finding(group: Group, table: Sequence[Main], pairs: Sequence[Paired]) -> str
     does = "answers" if answered else "retrieves all evidence for"
     well = " correctly" if answered else ""
     first, *_ = table
+    if not answered and not first.scores.judged:
+        return f"{first.system} shows texts of its own; without answers nothing can be said of it."
     start = (
         f"{first.system} {does} {percent(_value(first, measure))} of {first.scores.questions:,} "
         f"questions{well} with {first.context.mean:,.0f} context tokens on average"
     )
-    others = [line for line in table[1:] if line.system in rivals(group.systems)]
+    others = [
+        line
+        for line in table[1:]
+        if line.system in rivals(group.systems) and (answered or line.scores.judged)
+    ]
     usable = memories(group.systems)
     against = {pair.second: pair for pair in pairs}
     candidates = [line for line in others if line.system in usable]

@@ -54,6 +54,15 @@ UNIT = (
     "bm25_chunks, which is BM25 over chunks of whole turns and no product."
 )
 
+MODELS = (
+    "Above, no product uses a language model. With one (`--assist`), mem0 extracts memories "
+    "(`mem0:mode=memories`, `mode=sources`) and Graphiti facts (`graphiti`); docs/systems.md says "
+    "how their results are judged. `scaleqa products install NAME` installs what is missing here. "
+    "So far they ran on a few turns with scripted replies. **Smoke runs with small local models "
+    "gave no result:** mem0's prompt (8,635 tokens) exceeds the context of SmolLM2-135M, and "
+    "Qwen2.5-Coder-1.5B did not reply to either within eleven minutes on a busy machine."
+)
+
 
 def compare(lab: Lab, table: Reproduction) -> Page:
     """Installed products on every track, with their costs, settings and what cannot be run."""
@@ -178,16 +187,13 @@ def _costs(costs: Sequence[Cost]) -> Section:
     )
 
 
-def _about(table: Reproduction) -> tuple[Section, Section]:
+def _about(table: Reproduction) -> tuple[Section, ...]:
     named = {product.name: product for one in table.systems if (product := _product(one))}
-    settings: list[dict[str, Any]] = [
-        {
-            "product": product.title,
-            "version": product.version,
-            "how it is used": product.settings,
-            "reports to its makers": product.telemetry,
-        }
-        for product in named.values()
+    settings = [_settings(product) for product in named.values()]
+    others = [
+        _settings(product)
+        for product in known.products()
+        if product.requirements and product.name not in named
     ]
     alone = (
         "Products run with none of the user's environment variables, with a home directory of "
@@ -204,6 +210,13 @@ def _about(table: Reproduction) -> tuple[Section, Section]:
             ),
         ),
         Section(
+            title="Products that are not in these tables",
+            blocks=(
+                Paragraph(text=MODELS),
+                listing(others) if others else Paragraph(text="None."),
+            ),
+        ),
+        Section(
             title="What could not be run",
             blocks=(
                 listing(not_run, "product", "version", "why")
@@ -212,6 +225,15 @@ def _about(table: Reproduction) -> tuple[Section, Section]:
             ),
         ),
     )
+
+
+def _settings(product: Product) -> dict[str, Any]:
+    return {
+        "product": product.title,
+        "version": product.version,
+        "how it is used": product.settings,
+        "reports to its makers": product.telemetry,
+    }
 
 
 def _drawing(found: Sequence[Measured], table: Reproduction) -> str:

@@ -13,6 +13,7 @@ from scaleqa.systems.protocol import (
 )
 from scaleqa.systems.registry import (
     check_systems,
+    check_turns,
     colour_of,
     find_system,
     memories,
@@ -38,6 +39,7 @@ __all__ = [
     "Tools",
     "Unit",
     "check_systems",
+    "check_turns",
     "colour_of",
     "find_system",
     "memories",

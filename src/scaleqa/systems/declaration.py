@@ -87,6 +87,7 @@ class SystemDeclaration(Generic[OptionsT]):
             takes too long.
         without_model: What replaces the language model if none is given, as a clause; empty for
             systems that use no model.
+        rewrites: Whether it shows texts of its own in place of turns, given its options.
     """
 
     name: str
@@ -100,6 +101,7 @@ class SystemDeclaration(Generic[OptionsT]):
     colour: str | None = None
     slow_to_ingest: bool = False
     without_model: str = ""
+    rewrites: Callable[[OptionsT], bool] = lambda _: False
 
     def open(self, options: Mapping[str, str], tools: Tools) -> System:
         """Makes an empty system, which is given only the part of the truth that it declares.

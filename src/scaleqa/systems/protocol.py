@@ -59,12 +59,15 @@ class Retrieved:
         shown: Ids of the turns whose full text is in the context.
         relevance: The probability that one of the units holds what was asked, from 0 to 1; None
             for systems that give no probabilities.
+        rewritten: Whether the context has texts of the system's own in place of turns, so that it
+            cannot be said whether evidence is in it.
     """
 
     units: tuple[Unit, ...]
     context: str
     shown: frozenset[int]
     relevance: float | None = None
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from scaleqa import plugins
 from scaleqa.errors import DataError
+from scaleqa.options import read_options
 from scaleqa.products import product_names
 from scaleqa.specs import Spec
 from scaleqa.systems.declaration import UNPLACED, Kind, SystemDeclaration
@@ -78,6 +79,22 @@ def check_systems(specs: Iterable[str], tools: Tools) -> None:
     """
     for spec in specs:
         open_system(spec, tools).close()
+
+
+def check_turns(specs: Iterable[str]) -> None:
+    """Checks that systems show turns: of other texts it cannot be said which evidence they hold.
+
+    Raises:
+        DataError: One of them shows texts of its own, or an option is invalid.
+    """
+    for spec in specs:
+        parsed = Spec.parse(spec)
+        found = find_system(parsed.name)
+        if found.rewrites(read_options(found.options, parsed.options, of=found.name)):
+            raise DataError(
+                f"{spec} shows texts of its own, and a turn in other words is no evidence turn: "
+                "only answers tell what it is worth; use scaleqa run, or a mode that shows turns"
+            )
 
 
 def with_budget(spec: str, budget: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import chromadb
 from chromadb import Documents, EmbeddingFunction, Embeddings
 
-from .serving import Embedder, Found, Turn
+from .serving import Embedder, Found, Given, Turn
 
 
 class Ours(EmbeddingFunction[Documents]):
@@ -65,6 +65,6 @@ class Collection:
         return [Found(int(turn), 1 - distance) for turn, distance in pairs]
 
 
-def open_memory(directory: Path, embedder: Embedder, mode: str) -> Collection:
+def open_memory(given: Given) -> Collection:
     """Opens an empty collection."""
-    return Collection(directory, embedder)
+    return Collection(given.directory, given.embedder)

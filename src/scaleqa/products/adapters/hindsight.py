@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from . import endpoint, postgres
-from .serving import Embedder, Found, Turn
+from .serving import Found, Given, Turn
 
 BANK = "thread"
 # Of what is recalled; enough for all that may be asked for.
@@ -57,9 +57,9 @@ class Bank:
         self._server.close()
 
 
-def open_memory(directory: Path, embedder: Embedder, mode: str) -> Bank:
+def open_memory(given: Given) -> Bank:
     """Opens an empty bank; where vectors come from is known before anything is imported."""
-    os.environ["HINDSIGHT_API_EMBEDDINGS_OPENAI_BASE_URL"] = endpoint.start(embedder)
+    os.environ["HINDSIGHT_API_EMBEDDINGS_OPENAI_BASE_URL"] = endpoint.start(given)
     os.environ["HINDSIGHT_API_EMBEDDINGS_OPENAI_API_KEY"] = endpoint.KEY
     os.environ["HINDSIGHT_API_EMBEDDINGS_OPENAI_MODEL"] = endpoint.MODEL
-    return Bank(directory)
+    return Bank(given.directory)

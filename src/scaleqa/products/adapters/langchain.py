@@ -1,7 +1,6 @@
 """LangChain: turns as documents in a vector store, by BM25, or by both in an ensemble."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from langchain_classic.retrievers import EnsembleRetriever
 from langchain_community.retrievers import BM25Retriever
@@ -10,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from .serving import Embedder, Found, Turn
+from .serving import Embedder, Found, Given, Turn
 
 
 class Ours(Embeddings):
@@ -67,6 +66,6 @@ class Retrievers:
         return EnsembleRetriever(retrievers=[self._words, vectors], weights=[0.5, 0.5])
 
 
-def open_memory(directory: Path, embedder: Embedder, mode: str) -> Retrievers:
+def open_memory(given: Given) -> Retrievers:
     """Opens empty retrievers, which are in RAM alone."""
-    return Retrievers(embedder, mode)
+    return Retrievers(given.embedder, given.mode)

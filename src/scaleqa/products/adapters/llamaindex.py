@@ -1,7 +1,6 @@
 """LlamaIndex: turns as nodes of a vector index in RAM."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from llama_index.core import VectorStoreIndex
@@ -9,7 +8,7 @@ from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.schema import TextNode
 from pydantic import PrivateAttr
 
-from .serving import Embedder, Found, Turn
+from .serving import Embedder, Found, Given, Turn
 
 
 class Ours(BaseEmbedding):
@@ -52,6 +51,6 @@ class Index:
         return [Found(int(one.node.node_id), one.score) for one in found]
 
 
-def open_memory(directory: Path, embedder: Embedder, mode: str) -> Index:
+def open_memory(given: Given) -> Index:
     """Opens an empty index."""
-    return Index(embedder)
+    return Index(given.embedder)

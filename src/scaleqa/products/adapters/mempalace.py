@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import endpoint
-from .serving import Embedder, Found, Turn
+from .serving import Found, Given, Turn
 
 WING, ROOM = "thread", "conversations"
 
@@ -54,10 +54,10 @@ class Palace:
         )
 
 
-def open_memory(directory: Path, embedder: Embedder, mode: str) -> Palace:
+def open_memory(given: Given) -> Palace:
     """Opens an empty palace; where vectors come from is known before anything is imported."""
     os.environ["MEMPALACE_EMBEDDING_MODEL"] = "openai-compat"
-    os.environ["MEMPALACE_EMBEDDING_API_URL"] = endpoint.start(embedder)
+    os.environ["MEMPALACE_EMBEDDING_API_URL"] = endpoint.start(given)
     os.environ["MEMPALACE_EMBEDDING_API_MODEL"] = endpoint.MODEL
     os.environ["MEMPALACE_EMBEDDING_API_KEY"] = endpoint.KEY
-    return Palace(directory)
+    return Palace(given.directory)

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -55,11 +55,51 @@ class Embedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Embeds passages."""
-        return self._wire.vectors(texts, query=False)
+        return self._vectors(texts, query=False)
 
     def embed_query(self, text: str) -> list[float]:
         """Embeds a query."""
-        return self._wire.vectors([text], query=True)[0]
+        return self._vectors([text], query=True)[0]
+
+    def _vectors(self, texts: Sequence[str], *, query: bool) -> list[list[float]]:
+        vectors: list[list[float]] = self._wire.ask({"embed": [*texts], "query": query})["vectors"]
+        return vectors
+
+
+class Said(NamedTuple):
+    """What a language model said, and the tokens that were read and written for it."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class Model:
+    """The language model of the benchmark, behind the protocol; may be used from any thread."""
+
+    def __init__(self, wire: "Wire") -> None:
+        """Starts."""
+        self._wire = wire
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        most_tokens: int,
+        response_format: Mapping[str, Any] | None = None,
+    ) -> Said:
+        """Returns the next message of a chat, in a form as in the API of OpenAI."""
+        asked = {"chat": [*messages], "most_tokens": most_tokens}
+        answer = self._wire.ask({**asked, "response_format": response_format})
+        return Said(answer["said"], answer["prompt_tokens"], answer["completion_tokens"])
+
+
+class Given(NamedTuple):
+    """What the benchmark gives to a memory."""
+
+    directory: Path
+    embedder: Embedder
+    model: Model
+    mode: str
 
 
 class Wire:
@@ -81,18 +121,17 @@ class Wire:
         self._out.write(json.dumps(message).encode() + b"\n")
         self._out.flush()
 
-    def vectors(self, texts: Sequence[str], *, query: bool) -> list[list[float]]:
-        """Asks for vectors."""
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Asks the benchmark for something, one thing at a time."""
         with self._asking:
-            self.write({"embed": [*texts], "query": query})
+            self.write(message)
             answer = self.read()
         if answer is None:
             raise EOFError("the benchmark has gone")
-        vectors: list[list[float]] = answer["vectors"]
-        return vectors
+        return answer
 
 
-Open = Callable[[Path, Embedder, str], Memory]
+Open = Callable[[Given], Memory]
 
 
 class Server:
@@ -105,6 +144,7 @@ class Server:
         self._package = package
         self._load = load
         self._embedder = Embedder(wire, 0)
+        self._model = Model(wire)
         self._memory: Memory | None = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -115,9 +155,9 @@ class Server:
                 version = metadata.version(self._package) if self._package else ""
                 return {"protocol": PROTOCOL, "name": self._name, "version": version}
             case "open":
-                self._memory = self._load()(
-                    Path(request["directory"]), self._embedder, request["mode"]
-                )
+                directory = Path(request["directory"])
+                given = Given(directory, self._embedder, self._model, request["mode"])
+                self._memory = self._load()(given)
                 return {}
             case "add":
                 self._opened.add([Turn(**turn) for turn in request["turns"]])

@@ -8,7 +8,7 @@ import numpy as np
 from tsim import Memory, NewTurn
 from tsim.toolkit import Vector, Vectors
 
-from .serving import Embedder, Found, Turn
+from .serving import Embedder, Found, Given, Turn
 
 # Results are turns: as many as fill a budget of so many tokens.
 BUDGET = 500
@@ -53,6 +53,6 @@ class Thread:
         return [Found(self._ids[turn.id], hit.score) for hit in hits for turn in hit.turns][:limit]
 
 
-def open_memory(directory: Path, embedder: Embedder, mode: str) -> Thread:
+def open_memory(given: Given) -> Thread:
     """Opens an empty memory."""
-    return Thread(directory, embedder)
+    return Thread(given.directory, given.embedder)

@@ -1,13 +1,12 @@
 """txtai: turns in an embeddings database, by vectors and BM25 or by vectors alone."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from txtai import Embeddings
 
-from .serving import Embedder, Found, Turn
+from .serving import Embedder, Found, Given, Turn
 
 
 class Database:
@@ -41,6 +40,6 @@ class Database:
         return np.array(self._embedder.embed(texts), dtype=np.float32)
 
 
-def open_memory(directory: Path, embedder: Embedder, mode: str) -> Database:
+def open_memory(given: Given) -> Database:
     """Opens an empty database, which is in RAM alone."""
-    return Database(embedder, mode)
+    return Database(given.embedder, given.mode)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from scaleqa.errors import DataError
-from scaleqa.systems.external.messages import MOST_BYTES, ReplyT, Wanted, read, vectors, write
+from scaleqa.systems.external.messages import MOST_BYTES, Chat, Reply, ReplyT, Wanted, read, write
 
-Embed = Callable[[Sequence[str], bool], Sequence[Sequence[float]]]
+Serve = Callable[[Wanted | Chat], Mapping[str, Any]]
 LOG = "stderr.txt"
 TAIL = 1500
 # What a child may take to end by itself.
@@ -33,7 +33,7 @@ class Child:
         *,
         name: str,
         directory: Path,
-        embed: Embed,
+        serve: Serve,
         timeout: float,
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -43,7 +43,7 @@ class Child:
             command: The program and its arguments.
             name: What errors call it.
             directory: An empty directory, where it runs.
-            embed: Embeds texts for it: passages, or queries if the second argument is True.
+            serve: Answers what it asks for before it replies: vectors, or messages of a chat.
             timeout: Seconds that it may take for a line.
             environment: Its environment variables; None for ours.
 
@@ -51,7 +51,7 @@ class Child:
             DataError: The program cannot be started.
         """
         self._name = name
-        self._embed = embed
+        self._serve = serve
         self._timeout = timeout
         self._log = directory / LOG
         self._number = 0
@@ -90,9 +90,9 @@ class Child:
         try:
             while True:
                 found = read(self._line(), kind, self._number)
-                if not isinstance(found, Wanted):
+                if isinstance(found, Reply):
                     return found
-                self._lines.put(write(vectors(self._embed(found.embed, found.query))))
+                self._lines.put(write(self._serve(found)))
         except DataError as error:
             self.end()
             raise DataError(f"{self._name}: at {op}: {error}{self._complaint()}") from None

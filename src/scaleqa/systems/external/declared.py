@@ -61,7 +61,7 @@ def declare(name: str) -> SystemDeclaration[ProductOptions]:
     product = find_product(name)
 
     def make(options: ProductOptions, tools: Tools) -> External:
-        return External(_installed(product, options.mode), tools, options.limits)
+        return External(_installed(product, options.mode, tools), tools, options.limits)
 
     return SystemDeclaration(
         name=name,
@@ -71,6 +71,7 @@ def declare(name: str) -> SystemDeclaration[ProductOptions]:
         kind=Kind.PRODUCT,
         budget=Budget(),
         slow_to_ingest=product.slow,
+        rewrites=lambda options: product.mode(options.mode) in product.rewrites,
     )
 
 
@@ -86,13 +87,18 @@ def open_hosted(spec: str, tools: Tools) -> External:
         product = Product(name=OURS, title="TSIM", package="tsim-memory", summary="")
         return External(_program(product, sys.executable), tools, options.limits)
     product = find_product(parsed.name)
-    return External(_installed(product, options.mode), tools, options.limits)
+    return External(_installed(product, options.mode, tools), tools, options.limits)
 
 
-def _installed(product: Product, mode: str) -> Program:
+def _installed(product: Product, mode: str, tools: Tools) -> Program:
     if mode and mode not in product.modes:
         known = ", ".join(product.modes) or "none"
         raise DataError(f"{product.name} has no mode {mode!r}; there are {known}")
+    if product.mode(mode) in product.needs_model and tools.model is None:
+        raise DataError(
+            f"{product.name} asks a language model in mode {product.mode(mode)}; name one, such as "
+            "--assist openai:MODEL@URL"
+        )
     found = products.installed(product, environment.cache_dir())
     if found is None or not found.current:
         what = "is not installed" if found is None else "is installed with other versions"
@@ -109,13 +115,14 @@ def _program(product: Product, python: Path | str, mode: str = "") -> Program:
         name=product.name,
         command=products.command(product, python),
         environment=lambda directory: products.variables(product, directory, inherited),
-        mode=mode or next(iter(product.modes), ""),
+        mode=product.mode(mode),
+        rewrites=product.mode(mode) in product.rewrites,
     )
 
 
 def _external(options: ExternalOptions, tools: Tools) -> External:
     if not options.command:
-        program = _program(find_product(EXAMPLE), sys.executable)
+        program = _program(find_product(EXAMPLE), sys.executable, options.mode)
         return External(program, tools, options.limits)
     try:
         words = shlex.split(options.command)

@@ -1,12 +1,12 @@
 """What goes between us and a child: one JSON object per line.
 
 Requests have an `id`, which their reply repeats, and an `op`. Before it replies, a child may ask
-for vectors as often as it likes.
+for vectors, or for the next message of a chat, as often as it likes.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -15,6 +15,8 @@ from scaleqa.errors import DataError
 PROTOCOL = 1
 # A line longer than this is no message: a child that writes without end would fill our memory.
 MOST_BYTES = 1 << 26
+# Of a chat's next message, unless a child says otherwise: what it asks for may be a long list.
+MOST_TOKENS = 2000
 QUOTED = 120
 Whole = Annotated[int, Field(strict=True)]
 
@@ -30,6 +32,21 @@ class Wanted(Message):
 
     embed: tuple[str, ...]
     query: bool = False
+
+
+class Said(Message):
+    """A message of a chat."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Chat(Message):
+    """A child's request for the next message of a chat."""
+
+    chat: Annotated[tuple[Said, ...], Field(min_length=1)]
+    most_tokens: Annotated[int, Field(strict=True, ge=1)] = MOST_TOKENS
+    response_format: dict[str, Any] | None = None
 
 
 class Reply(Message):
@@ -80,11 +97,17 @@ def vectors(rows: Sequence[Sequence[float]]) -> dict[str, Any]:
     return {"vectors": rows}
 
 
-def read(line: bytes, kind: type[ReplyT], number: int) -> ReplyT | Wanted:
-    """Reads a line: a reply to the request with a number, or a request for vectors.
+def said(text: str, *, prompt_tokens: int, completion_tokens: int) -> dict[str, Any]:
+    """The answer to a request for a message."""
+    counted = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+    return {"said": text, **counted}
+
+
+def read(line: bytes, kind: type[ReplyT], number: int) -> ReplyT | Wanted | Chat:
+    """Reads a line: a reply to the request with a number, or a request for vectors or a message.
 
     Raises:
-        DataError: It is neither, or the child reports an error.
+        DataError: It is none of these, or the child reports an error.
     """
     try:
         found = json.loads(line)
@@ -95,6 +118,8 @@ def read(line: bytes, kind: type[ReplyT], number: int) -> ReplyT | Wanted:
     try:
         if "embed" in found:
             return Wanted.model_validate(found)
+        if "chat" in found:
+            return Chat.model_validate(found)
         plain = Reply.model_validate(found)
         if plain.id != number:
             raise DataError(f"it answered request {plain.id}, and was asked {number}")

@@ -5,11 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from scaleqa.backends import Counted, Message
 from scaleqa.errors import DataError
 from scaleqa.packages import StreamTurn
+from scaleqa.systems.external import messages
 from scaleqa.systems.external.child import Child
 from scaleqa.systems.external.costs import Costs, disk, peak_memory
 from scaleqa.systems.external.matching import Matcher
@@ -34,12 +37,14 @@ class Program:
         command: How it is started.
         environment: Its environment variables, given the directory it runs in; None for ours.
         mode: Which of its ways to search is meant; empty for its own choice.
+        rewrites: Whether it finds texts of its own instead of turns.
     """
 
     name: str
     command: tuple[str, ...]
     environment: Callable[[Path], Mapping[str, str]] | None = None
     mode: str = ""
+    rewrites: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +75,8 @@ class External(FlatSystem):
         """
         super().__init__()
         self._embedder = tools.embedder
+        self._model = Counted(tools.model) if tools.model else None
+        self._rewrites = program.rewrites
         self._limits = limits
         self._matcher = Matcher()
         self._waiting: list[StreamTurn] = []
@@ -83,7 +90,7 @@ class External(FlatSystem):
                 program.command,
                 name=program.name,
                 directory=directory,
-                embed=self._embed,
+                serve=self._serve,
                 timeout=limits.timeout,
                 environment=program.environment and program.environment(directory),
             )
@@ -116,8 +123,9 @@ class External(FlatSystem):
         return self._packed(found.results)
 
     def account(self) -> Accounting:
-        """Returns the passages that were embedded for it, and the words it was given."""
-        return Accounting(vectors=self._vectors, indexed_words=self.words)
+        """Returns the passages embedded for it, the words it was given, and its calls."""
+        calls = self._model.calls if self._model else 0
+        return Accounting(vectors=self._vectors, indexed_words=self.words, llm_calls=calls)
 
     def costs(self) -> Costs:
         """Returns what its processes and files take now."""
@@ -129,7 +137,8 @@ class External(FlatSystem):
 
     def _greet(self) -> Hello:
         about = {"identity": self._embedder.identity, "dimension": self._embedder.dimension}
-        hello = self._child.ask(Hello, "hello", protocol=PROTOCOL, embedder=about)
+        model = {"identity": self._model.identity} if self._model else None
+        hello = self._child.ask(Hello, "hello", protocol=PROTOCOL, embedder=about, model=model)
         if hello.protocol != PROTOCOL:
             raise DataError(
                 f"{hello.name} speaks protocol {hello.protocol}; expected {PROTOCOL}, see "
@@ -143,6 +152,22 @@ class External(FlatSystem):
         text = first.text if len(window) == 1 else "\n".join(self.line(t.id) for t in window)
         item = {"id": first.id, "role": first.role, "text": text, "at": first.at}
         return item, tuple(turn.id for turn in window)
+
+    def _serve(self, wanted: messages.Wanted | messages.Chat) -> Mapping[str, Any]:
+        if isinstance(wanted, messages.Wanted):
+            return messages.vectors(self._embed(wanted.embed, wanted.query))
+        if self._model is None:
+            raise DataError("it asks for a language model, and none is given; name one: --assist")
+        reply = self._model.chat(
+            [Message(role=one.role, content=one.content) for one in wanted.chat],
+            most_tokens=wanted.most_tokens,
+            response_format=wanted.response_format,
+        )
+        return messages.said(
+            reply.text,
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+        )
 
     def _embed(self, texts: Sequence[str], query: bool) -> list[list[float]]:
         if query:
@@ -170,7 +195,12 @@ class External(FlatSystem):
             shown.update(dict.fromkeys(fresh))
             score = -float(rank) if result.score is None else result.score
             units.append(Unit(turns=tuple(sorted(turns)), score=score))
-        return Retrieved(units=tuple(units), context="\n\n".join(blocks), shown=frozenset(shown))
+        return Retrieved(
+            units=tuple(units),
+            context="\n\n".join(blocks),
+            shown=frozenset(shown),
+            rewritten=self._rewrites,
+        )
 
     def _turns(self, result: Result, shown: Mapping[int, None]) -> list[int]:
         """The turns of a result: those it names, or those whose whole text it contains."""
