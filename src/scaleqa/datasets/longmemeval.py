@@ -262,7 +262,7 @@ def _compiled(
         if tokens.from_words(words) > target:
             break
         fill.append(other)
-    else:
+    if tokens.from_words(words) <= target:
         raise DataError(
             f"all sessions together come to {tokens.from_words(words):,} tokens, less than the "
             f"target of {target:,}; choose a lower target"
