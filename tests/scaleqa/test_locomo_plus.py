@@ -112,6 +112,21 @@ def test_samples_go_through_the_conversations_in_turn(published):
     assert fewer == [packages[0], packages[2]]
 
 
+def test_cues_of_a_conversation_can_share_its_thread(published):
+    several = [conversation(f"conv-{n}") for n in range(2)]
+    gaps = ["two weeks later", "two weeks later", "one year later", "later", "two months later"]
+    packages = threads(published([sample(gap) for gap in gaps], several), share="2")
+    asked = [(p.name, [q.id for q in p.questions], p.settings["conversation"]) for p in packages]
+    assert asked == [
+        ("plus-001", ["plus:1", "plus:3"], "conv-0"),
+        ("plus-002", ["plus:2", "plus:4"], "conv-1"),
+        ("plus-005", ["plus:5"], "conv-0"),
+    ]
+    first = packages[0]
+    assert [q.evidence for q in first.questions] == [(6, 7), (0, 1)], "each in its own time"
+    assert [block.source for block in first.truth] == ["cue_3", "cue_1"]
+
+
 @pytest.mark.parametrize(
     ("said", "found"),
     [

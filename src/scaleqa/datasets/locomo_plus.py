@@ -24,7 +24,6 @@ from scaleqa.errors import DataError
 from scaleqa.packages import Block, Package, Question, StreamTurn
 
 NAME = "locomo_plus"
-CUE = "cue"
 # How long after the last session the trigger comes.
 AFTER = timedelta(days=7)
 # Some cues have a literal \n, or nothing but a space, between their two remarks.
@@ -85,11 +84,14 @@ class LocomoPlusOptions:
     subset: Annotated[
         int | None, Field(ge=1, description="Number of samples, evenly from the file.")
     ] = None
+    share: Annotated[
+        int, Field(ge=1, description="Samples of a conversation whose cues share its thread.")
+    ] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocomoPlus:
-    """One flat thread for each sample: its conversation with its cue."""
+    """One flat thread for each sample, or for several of a conversation."""
 
     options: LocomoPlusOptions
     name: str = NAME
@@ -113,35 +115,36 @@ class LocomoPlus:
             "records_sha256": sha256,
             "conversations_sha256": below,
             **({"names": True} if given.names else {}),
+            **({"share": given.share} if given.share > 1 else {}),
         }
         count = min(given.subset or len(samples), len(samples))
         chosen = [place * len(samples) // count for place in range(count)]
-        packages = []
         for place in chosen:
-            sample = samples[place]
-            if not sample.cue or not sample.trigger:
+            if not samples[place].cue or not samples[place].trigger:
                 raise DataError(
                     f"{path} is not LoCoMo-Plus as published: sample {place} has no remark of A or "
                     "B as cue or trigger"
                 )
-            conversation = found[place % len(found)]
-            packages.append(stitch(sample, place, conversation, settings, names=given.names))
-        return packages
+        packages = []
+        for at, conversation in enumerate(found):
+            own = [place for place in chosen if place % len(found) == at]
+            for start in range(0, len(own), given.share):
+                some = {place: samples[place] for place in own[start : start + given.share]}
+                packages.append(stitch(some, conversation, settings, names=given.names))
+        return sorted(packages, key=lambda package: package.name)
 
 
 def stitch(
-    sample: Sample,
-    place: int,
+    samples: Mapping[int, Sample],
     conversation: Conversation,
     settings: Mapping[str, object],
     *,
     names: bool,
 ) -> Package:
-    """Puts a cue into a conversation, before the first session that is later than it.
+    """Puts cues into a conversation, each before the first session that is later than it.
 
     Args:
-        sample: The cue and the trigger.
-        place: The place of the sample in its file.
+        samples: Cues and triggers, by their place in the file.
         conversation: The conversation.
         settings: Goes into the package.
         names: Whether roles are the speakers' names.
@@ -150,38 +153,48 @@ def stitch(
         DataError: The conversation lacks speakers or dates.
     """
     dates = session_dates(conversation)
-    said_at = dates[-1] + AFTER - gap(sample.time_gap)
-    cue_place = sum(date <= said_at for date in dates)
     speakers = _speakers(conversation)
-    sessions: list[tuple[str, Sequence[tuple[str, str]]]] = [
-        (name, [(turn.speaker, text_of(turn)) for turn in turns])
-        for name, turns in conversation.sessions
+    told: list[tuple[datetime, str, Sequence[tuple[str, str]]]] = [
+        (date, name, [(turn.speaker, text_of(turn)) for turn in turns])
+        for date, (name, turns) in zip(dates, conversation.sessions, strict=True)
     ]
-    sessions.insert(cue_place, (CUE, [(speakers[who], text) for who, text in sample.cue]))
+    for place, sample in samples.items():
+        said_at = dates[-1] + AFTER - gap(sample.time_gap)
+        said = [(speakers[who], text) for who, text in sample.cue]
+        told.append((said_at, _cue(place), said))
     role = Roles(names=names)
     stream: list[StreamTurn] = []
-    blocks = []
-    for name, turns in sessions:
+    blocks: dict[str, Block] = {}
+    # The order is stable: what is told at the same time as a session comes after it.
+    for _, name, turns in sorted(told, key=lambda one: one[0]):
         start = len(stream)
         for speaker, text in turns:
             stream.append(StreamTurn(id=len(stream), role=role(speaker), text=text))
-        blocks.append(Block(source=name, turns=tuple(range(start, len(stream)))))
-    (own,) = (block for block in blocks if block.source == CUE)
-    asked = Question(
-        id=f"plus:{place + 1}",
-        question=sample.trigger,
-        evidence=own.turns,
-        domain=sample.relation_type,
-        grader="judge",
+        if turns:
+            blocks[name] = Block(source=name, turns=tuple(range(start, len(stream))))
+    questions = tuple(
+        Question(
+            id=f"plus:{place + 1}",
+            question=sample.trigger,
+            evidence=blocks[_cue(place)].turns,
+            domain=sample.relation_type,
+            grader="judge",
+        )
+        for place, sample in samples.items()
     )
+    cues = {_cue(place) for place in samples}
     return Package(
-        name=f"plus-{place + 1:03}",
+        name=f"plus-{min(samples) + 1:03}",
         stream=tuple(stream),
-        questions=(asked,),
-        truth=(own,),
-        noise=tuple(block for block in blocks if block is not own and block.turns),
+        questions=questions,
+        truth=tuple(block for name, block in blocks.items() if name in cues),
+        noise=tuple(block for name, block in blocks.items() if name not in cues),
         settings={**settings, "conversation": conversation.sample_id},
     )
+
+
+def _cue(place: int) -> str:
+    return f"cue_{place + 1}"
 
 
 def session_dates(conversation: Conversation) -> list[datetime]:
