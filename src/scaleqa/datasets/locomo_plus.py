@@ -29,7 +29,7 @@ AFTER = timedelta(days=7)
 # Some cues have a literal \n, or nothing but a space, between their two remarks.
 REMARK = re.compile(r"(?:^|\s|\\n)([AB]):\s*")
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
-GAP = re.compile(rf"\b(\d+|an?|{'|'.join(NUMBERS)})\s*(week|month|year)s?\b")
+GAP = re.compile(rf"\b(\d{{1,3}}|an?|{'|'.join(NUMBERS)})\s*(week|month|year)s?\b")
 DAYS = {"week": 7, "month": 30, "year": 365}
 
 
