@@ -1,16 +1,16 @@
 """Suites that others publish: retrieval against their marked evidence, flat and with boundaries."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from scaleqa import paper
 from scaleqa.evaluate import Row
 from scaleqa.figures.retrieval import Retrieval, in_context_by, retrieval
 from scaleqa.pages.drawings import Bar, bars
-from scaleqa.pages.forms import count, span, text
+from scaleqa.pages.forms import count, text
 from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table, interval
 from scaleqa.report.palette import base_colour
+from scaleqa.report.retrieval import groups_table
 from scaleqa.reproduce.lab import Lab, Threads
 from scaleqa.reproduce.reproduction import INTERVAL, SYSTEM, Reproduction, notes, page
 from scaleqa.specs import Spec
@@ -74,7 +74,7 @@ def suites(lab: Lab, table: Reproduction) -> Page:
     tables, shown = [], []
     for spec, one in sets.items():
         found = {system: retrieval(own) for system, own in rows[one.name].items()}
-        tables += [_figures(spec, one, found), _types(one, rows[one.name])]
+        tables += [_figures(spec, one, found), _types(spec, rows[one.name])]
         shown += [_bar(one, figures) for figures in found.values()]
     names = list(dict.fromkeys(dataset_of(one) for one in sets.values()))
     return page(
@@ -165,29 +165,9 @@ def _title(spec: str, found: Mapping[str, Retrieval]) -> str:
     return f"{spec}: {asked:,} questions with evidence"
 
 
-def _types(threads: Threads, rows: Mapping[str, Sequence[Row]]) -> Table:
-    """All evidence in context by type of question."""
+def _types(spec: str, rows: Mapping[str, Sequence[Row]]) -> Table:
     parts = {system: in_context_by(own, lambda row: row.domain) for system, own in rows.items()}
-    sizes = {name: one.questions for found in parts.values() for name, one in found.items()}
-    columns = (
-        SYSTEM,
-        *(
-            Column(
-                key=name,
-                head=f"{name} ({sizes[name]:,})",
-                below=(Column(key=f"{name} interval", head="95 %", form=span),),
-            )
-            for name in sorted(sizes)
-        ),
-    )
-    lines: list[dict[str, Any]] = []
-    for system, found in parts.items():
-        line: dict[str, Any] = {"system": system}
-        for name, one in found.items():
-            line |= {name: one.value, f"{name} interval": one.interval}
-        lines.append(line)
-    title = f"{dataset_of(threads)}, all evidence in context by type of question (number of them)"
-    return Table(title=title, columns=columns, rows=tuple(lines))
+    return groups_table(parts, f"{spec}: all evidence in context by type (number of questions)")
 
 
 def _bar(threads: Threads, found: Retrieval) -> Bar:
