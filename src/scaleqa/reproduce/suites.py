@@ -123,11 +123,15 @@ def dataset_of(threads: Threads) -> str:
 
 
 def same_threads(sets: Sequence[Threads]) -> list[list[Threads]]:
-    """Groups sets of questions about the same threads, which a system then ingests once."""
+    """Groups sets of questions about the same threads, which a system then ingests once.
+
+    Sets that disagree about the evidence of a question are apart: a control that is given the
+    evidence could not tell which is meant.
+    """
     groups: list[list[Threads]] = []
     for one in sets:
         for group in groups:
-            if _streams(one) == _streams(group[0]):
+            if _streams(one) == _streams(group[0]) and all(_agree(one, other) for other in group):
                 group.append(one)
                 break
         else:
@@ -137,6 +141,14 @@ def same_threads(sets: Sequence[Threads]) -> list[list[Threads]]:
 
 def _streams(threads: Threads) -> Mapping[str, object]:
     return {package.name: package.stream for package in threads.packages}
+
+
+def _agree(one: Threads, other: Threads) -> bool:
+    first, second = (
+        {question.id: question.evidence for package in threads.packages for question in
+         package.questions} for threads in (one, other)
+    )  # fmt: skip
+    return all(first[name] == second[name] for name in first.keys() & second.keys())
 
 
 def _figures(spec: str, threads: Threads, found: Mapping[str, Retrieval]) -> Table:
