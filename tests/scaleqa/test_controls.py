@@ -43,6 +43,33 @@ def test_perfect_episodes_are_dialogues_whatever_lies_between_their_turns(tools)
     assert {unit.turns for unit in whole.retrieve(ASKED).units} == {*DIALOGUES, (48, 49)}
 
 
+def test_bm25_sessions_are_sessions_whatever_lies_between_their_turns(tools):
+    whole, pieces = open_system("bm25_sessions", tools), open_system("bm25_sessions", tools)
+    whole.ingest(thread())
+    for turn in thread():
+        pieces.ingest([turn])
+    pair = tuple(thread(["which gpu rule?", "which gpu rule? one"], start=len(THREAD)))
+    for system in (whole, pieces):
+        system.observe(Exchange(turns=pair))
+    asked = replace(ASKED, question=f"{THREAD[0]} {THREAD[1]} which gpu rule?")
+    assert whole.retrieve(asked) == pieces.retrieve(asked)
+    assert {unit.turns for unit in whole.retrieve(asked).units} == {*DIALOGUES, (48, 49)}
+
+
+def test_bm25_sessions_rank_by_words_and_leave_out_sessions_without_any(tools):
+    texts = ["bread", "gpu train", "gpu rule", "letter", "which rule", "budget"]
+    pairs = replace(tools, dialogues=((0, 1), (2, 3), (4, 5)))
+    system = open_system("bm25_sessions:k=5", pairs)
+    system.ingest(thread(texts))
+    asked = Asked(id="q", question="gpu rule", options={})
+    found = [unit.turns for unit in system.retrieve(asked).units]
+    assert found[0] == (2, 3)
+    assert {*found} == {(0, 1), (2, 3), (4, 5)}
+    asked = replace(asked, question="bread")
+    assert [unit.turns for unit in system.retrieve(asked).units] == [(0, 1)]
+    assert not system.retrieve(replace(asked, question="sky")).units
+
+
 def test_words_help_perfect_episodes_to_exact_matches(tools):
     texts = ["bread", "train", "kx-204b", "letter", "new", "budget"]
     one_each = replace(tools, dialogues=tuple((n,) for n in range(6)))

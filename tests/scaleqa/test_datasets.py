@@ -97,17 +97,6 @@ def test_questions_that_cannot_be_measured_are_left_out_and_counted(write):
     assert (chosen.abstentions, chosen.unmarked) == (1, 1)
 
 
-def test_questions_without_an_answer_are_asked_on_demand_as_absent_matters(write):
-    path = write(oracle_form())
-    packages = open_threads(f"longmemeval:file={path},target=200,abstentions=true,grader=f1")
-    (asked,) = packages[-1].questions
-    assert [package.name for package in packages] == [*(f"q{n}" for n in range(6)), "q7_abs"]
-    assert (asked.evidence, asked.stress, asked.grader) == ((), ("absent",), "f1")
-    assert (asked.domain, asked.answer) == ("multi-session", "3")
-    assert packages[0].questions[0].stress == ()
-    assert packages[0].settings["left_out"] == {"abstentions": 0, "unmarked": 1}
-
-
 def test_subsets_of_a_seed_are_nested_and_keep_the_order_of_the_file(write):
     questions = load_release(write(oracle_form())).questions
     names = [[q.question_id for q in choose(questions, n, 5).questions] for n in range(1, 7)]
@@ -262,7 +251,9 @@ def test_options_of_our_own_do_not_apply_to_another_data_set(tmp_path):
 
 
 def test_our_own_records_are_one_data_set_among_others():
-    assert dataset_names() == ["languages", "locomo", "longmemeval", "realtalk", "scaleqa"]
+    assert dataset_names() == [
+        "languages", "locomo", "locomo_plus", "longmemeval", "realtalk", "scaleqa"
+    ]  # fmt: skip
     (package,) = open_threads("scaleqa:target=0,subset=8,split=s1")
     assert len(package.questions) == 8
     assert {question.split for question in package.questions} == {"s1"}
@@ -275,7 +266,7 @@ def test_our_own_records_are_one_data_set_among_others():
         (
             "nowhere",
             r"neither a directory of packages nor a data set "
-            r"\(languages, locomo, longmemeval, realtalk, scaleqa\)",
+            r"\(languages, locomo, locomo_plus, longmemeval, realtalk, scaleqa\)",
         ),
         ("longmemevil:file=x", r"no data set 'longmemevil'; did you mean longmemeval\?"),
         ("scaleqa:subset=none", "option subset=none of scaleqa should be"),
@@ -425,9 +416,72 @@ def test_the_published_oracle_file_gives_the_papers_470_questions(shared):
     chosen = choose(release.questions, None, 0)
     assert release.oracle
     assert (len(chosen.questions), chosen.abstentions, chosen.unmarked) == (470, 30, 0)
+    every = choose(release.questions, None, 0, abstention=True)
+    assert (len(every.questions), every.abstentions) == (500, 0)
     for package in compile_threads(release, chosen.questions[:20], target=115_000, seed=0):
         assert 105_000 < package.stats["tokens"] <= 115_000
         assert package.questions[0].evidence
+
+
+def test_abstention_asks_what_the_history_does_not_answer_as_absent_questions(write):
+    path = write(oracle_form())
+    plain = open_threads(f"longmemeval:file={path},target=200")
+    packages = open_threads(f"longmemeval:file={path},target=200,abstention=true")
+    assert [package.sha256 for package in packages if package.name != "q7_abs"] == [
+        package.sha256 for package in plain
+    ]
+    (package,) = (package for package in packages if package.name == "q7_abs")
+    (query,) = package.questions
+    assert (query.evidence, query.stress, query.domain) == ((), ("absent",), "multi-session")
+    assert len(package.truth) == 2, "its own sessions are there, for systems with boundaries"
+    assert package.settings["left_out"] == {"abstentions": 0, "unmarked": 1}
+    assert (package.settings["abstention"], "abstention" in plain[0].settings) == (True, False)
+
+
+def test_the_grader_is_looked_up_only_when_answers_are_graded(write, tiny, tmp_path):
+    spec = f"longmemeval:file={write(oracle_form())},target=200,grader=unheard_of"
+    assert {q.grader for package in open_threads(spec) for q in package.questions} == {"unheard_of"}
+    ran = CliRunner().invoke(
+        app,
+        ["run", spec, "--backend", "extractive", "--system", "oracle", "--model", str(tiny),
+         "--prompt", "free-answer.v1", "--out", str(tmp_path / "out")],
+    )  # fmt: skip
+    assert "no judge 'unheard_of'" in str(ran.exception)
+
+
+def test_questions_that_share_a_history_keep_their_own_evidence(write):
+    path = write(oracle_form())
+    alone = {q.id: texts(p, q) for p in threads(path) for q in p.questions}
+    packages = open_threads(f"longmemeval:file={path},target=400,share=3")
+    assert [len(package.questions) for package in packages] == [3, 3]
+    assert {q.id: texts(p, q) for p in packages for q in p.questions} == alone
+    for package in packages:
+        named = [block.source for block in (*package.truth, *package.noise)]
+        assert len(named) == len({*named}), "every session is there once"
+        assert package.dialogues[0][0] == 0
+    for wrong in ("share=3,dates=true", "share=0"):
+        with pytest.raises(DataError, match="share"):
+            open_threads(f"longmemeval:file={path},target=400,{wrong}")
+
+
+def test_a_session_of_two_questions_is_evidence_of_both(write):
+    questions = oracle_form()[:6]
+    for one in questions[1:]:
+        one["haystack_sessions"][0] = [
+            {**turn, "has_answer": n == 3}
+            for n, turn in enumerate(questions[0]["haystack_sessions"][0])
+        ]
+    (package,) = open_threads(f"longmemeval:file={write(questions)},target=230,share=6")
+    shared = [block for block in package.truth if block.source.endswith("-0")]
+    assert len(shared) == 1
+    first = next(q for q in package.questions if q.id == "q0")
+    other = next(q for q in package.questions if q.id == "q1")
+    assert shared[0].turns[1] in first.evidence
+    assert shared[0].turns[3] in other.evidence
+
+
+def texts(package, query):
+    return sorted(package.stream[turn].text for turn in query.evidence)
 
 
 def test_with_dates_turns_have_the_times_of_their_sessions(write, tmp_path):

@@ -61,8 +61,28 @@ def published(tmp_path):
     return write
 
 
-def threads(path):
-    return DATASET.open({"file": str(path)}).threads()
+def threads(path, **options):
+    return DATASET.open({"file": str(path), **options}).threads()
+
+
+def listed(name, question, evidence, kind="HALLUCINATION", answer="a raft"):
+    return {
+        "question_id": name,
+        "question": question,
+        "golden_answer": "x",
+        "category": 1,
+        "error_type": kind,
+        "cited_evidence": [],
+        "correct_evidence": evidence,
+        "reasoning": "…",
+        "correct_answer": answer,
+    }
+
+
+ERRORS = [
+    listed("locomo_0_qa0", "When was the boat sold?", ["D2:3"], "WRONG_CITATION", "2023"),
+    listed("locomo_0_qa1", "What did Bo own?", []),
+]
 
 
 def test_sessions_are_one_thread_in_the_order_of_their_numbers(published):
@@ -87,16 +107,6 @@ def test_questions_keep_category_answer_and_evidence_turns(published):
     ]
 
 
-def test_questions_about_what_was_never_said_are_asked_on_demand(published):
-    options = {"file": str(published(conversation())), "adversarial": "true"}
-    (package,) = DATASET.open(options).threads()
-    absent = [q for q in package.questions if not q.evidence]
-    assert [(q.domain, q.answer, q.stress) for q in absent] == [
-        ("adversarial", "No information available", ("absent",))
-    ]
-    assert package.settings["left_out"]["abstentions"] == 0
-
-
 def test_what_is_left_out_is_counted_over_all_conversations(published):
     both = threads(published(conversation(), conversation("conv-2")))
     assert [package.settings["left_out"] for package in both] == 2 * [
@@ -107,6 +117,57 @@ def test_what_is_left_out_is_counted_over_all_conversations(published):
         }
     ]
     assert len({question.id for package in both for question in package.questions}) == 6
+
+
+def test_adversarial_questions_are_absent_ones_if_asked_for(published):
+    path = published(conversation())
+    (plain,), (package,) = threads(path), threads(path, abstention="true")
+    assert package.questions[:-1] == plain.questions
+    asked = package.questions[-1]
+    assert (asked.id, asked.domain, asked.stress, asked.evidence) == (
+        "conv-1:6", "adversarial", ("absent",), ()
+    )  # fmt: skip
+    assert asked.answer == "Not mentioned in the conversation"
+    assert package.settings["left_out"]["abstentions"] == 0
+    assert (package.stream, package.dialogues) == (plain.stream, plain.dialogues)
+
+
+def test_listed_errors_are_left_out_or_corrected_and_counted(published, tmp_path):
+    path, errors = published(conversation()), tmp_path / "errors.json"
+    errors.write_text(json.dumps(ERRORS))
+    (plain,), (dropped,), (mended,) = (
+        threads(path), threads(path, errors=str(errors)),
+        threads(path, errors=str(errors), mend="correct"),
+    )  # fmt: skip
+    assert [q.id for q in dropped.questions] == ["conv-1:4"]
+    assert [(q.id, q.answer, q.evidence) for q in mended.questions] == [
+        ("conv-1:1", "2023", (2,)), ("conv-1:4", "a dog", (1,))
+    ]  # fmt: skip
+    assert mended.settings["left_out"]["unmarked"] == 3, "one has no correct evidence either"
+    for package, mend in ((dropped, "drop"), (mended, "correct")):
+        assert package.stream == plain.stream
+        assert package.settings["errors"]["listed"] == {"HALLUCINATION": 1, "WRONG_CITATION": 1}
+        assert (package.settings["errors"]["mend"], package.settings["errors"]["mended"]) == (
+            mend, 2
+        )  # fmt: skip
+    assert "errors" not in plain.settings
+
+
+@pytest.mark.parametrize(
+    ("errors", "message"),
+    [
+        ([listed("locomo_0_qa0", "What?", [])], "lists locomo_0_qa0 as 'What\\?'.* has 'When was"),
+        ([listed("locomo_3_qa0", "What?", [])], "has None there"),
+        ([listed("qa0", "What?", [])], r"0\.question_id: String should match"),
+        ([ERRORS[0], ERRORS[0]], "lists locomo_0_qa0 twice"),
+        ([{}], "not the LoCoMo audit as published"),
+    ],
+)
+def test_a_list_of_errors_must_be_about_the_same_file(published, tmp_path, errors, message):
+    path = tmp_path / "errors.json"
+    path.write_text(json.dumps(errors))
+    with pytest.raises(DataError, match=message):
+        threads(published(conversation()), errors=str(path))
 
 
 @pytest.mark.parametrize(

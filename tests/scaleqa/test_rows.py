@@ -13,7 +13,7 @@ from scaleqa.evaluate.rowfile import all_rows, iterate, read_rows, row_path, wri
 from scaleqa.figures.groups import group
 from scaleqa.figures.paired import compare
 from scaleqa.figures.retrieval import retrieval
-from scaleqa.packages import build
+from scaleqa.packages import Block, Package, Question, StreamTurn, build
 from tests.support.records import NOISE, RECORDS, settings_of
 from tests.support.runs import former_row, loop, row, without_times
 
@@ -127,6 +127,36 @@ def test_a_stopped_retrieval_continues_and_asks_nothing_twice(packages, tiny_emb
         run_package(packages[0], settings, tiny_embedder, tmp_path / "b")
     ) == without_times(whole)
     assert read_rows(path)[:5] == whole[:5]
+
+
+def test_rows_say_whether_every_session_with_evidence_is_there_in_part(tiny_embedder):
+    texts = ["gpu rule", "bread", "train gpu", "letter", "new", "budget only"]
+    package = Package(
+        name="sessions",
+        stream=tuple(StreamTurn(id=n, role="user", text=text) for n, text in enumerate(texts)),
+        questions=tuple(
+            Question(
+                id=f"q{n}",
+                question="gpu",
+                evidence=evidence,
+                grader="judge",
+                stress=() if evidence else ("absent",),
+            )
+            for n, evidence in enumerate([(1, 3), (1,), (3, 5), ()])
+        ),
+        truth=(Block(source="a", turns=(0, 1)), Block(source="b", turns=(2, 3))),
+        noise=(Block(source="c", turns=(4, 5)),),
+        settings={},
+    )
+    # Shows turns 0 and 2: the beginnings of sessions a and b, and no evidence.
+    rows = run_package(package, RunSettings(system="bm25_chunks:size=1,k=2"), tiny_embedder)
+    assert [row.evidence_shown for row in rows] == [0, 0, 0, 0]
+    assert [row.sessions_shown for row in rows] == [True, True, False, None]
+    figures = retrieval(rows)
+    assert (figures.sessions.found, figures.sessions.questions) == (2, 3)
+    assert figures.in_context.found == 0
+    older = [row.model_copy(update={"sessions_shown": None}) for row in rows]
+    assert retrieval(older).sessions is None
 
 
 def test_what_was_kept_is_on_the_first_row_of_each_package(packages, tiny_embedder):

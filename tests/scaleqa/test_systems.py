@@ -55,6 +55,7 @@ ROOT = Path(__file__).parents[2]
 # How to hold each system's context short: its options, then the most tokens and units they allow.
 LIMITS = {
     "bm25_chunks": ("size=40,k=3", None, 3),
+    "bm25_sessions": ("k=3", None, 3),
     "drift_window": ("k=3", None, 3),
     "fixed_window": ("size=40,k=3", None, 3),
     "external": ("budget=300", 300, None),
@@ -254,6 +255,7 @@ def test_a_budget_is_given_in_tokens_or_in_units_where_a_system_can_be_held_to_o
     given = [with_budget(name, 500) for name in system_names()]
     assert given == [
         "bm25_chunks",
+        "bm25_sessions",
         "drift_window",
         "external:budget=500",
         "fixed_window:k=3",

@@ -578,6 +578,31 @@ def _published(directory: Path) -> Iterator[Target]:
         seeds=[json.dumps([talk])],
         read=_from_file(locomo, lambda _: open_threads(f"locomo:file={locomo}")),
     )
+    listed = {
+        "question_id": "locomo_0_qa0", "question": "Where?", "error_type": "AMBIGUOUS",
+        "correct_evidence": ["D1:1"], "correct_answer": "Lyon",
+    }  # fmt: skip
+    whole, errors = directory / "locomo-whole.json", directory / "locomo-errors.json"
+    dated = {"speaker_a": "Ann", "speaker_b": "Bo", "session_1_date_time": "1:56 pm on 8 May, 2023"}
+    whole.write_text(json.dumps([{**talk, "conversation": {**dated, "session_1": said}}]))
+    mended = f"locomo:file={whole},errors={errors},mend=correct"
+    yield Target(
+        name="errors of LoCoMo",
+        seeds=[json.dumps([listed])],
+        read=_from_file(errors, lambda _: open_threads(mended)),
+    )
+    cue = {
+        "relation_type": "goal", "cue_dialogue": "A: I save.\nB: Good.",
+        "trigger_query": "A: So dear!", "time_gap": "about 2 weeks later",
+    }  # fmt: skip
+    plus = directory / "plus.json"
+    yield Target(
+        name="LoCoMo-Plus",
+        seeds=[json.dumps([cue])],
+        read=_from_file(
+            plus, lambda _: open_threads(f"locomo_plus:file={plus},conversations={whole}")
+        ),
+    )
     chats = directory / "realtalk"
     chats.mkdir(exist_ok=True)
     real = {"session_1": [{**one, "clean_text": one["text"]} for one in said], "qa": [query]}

@@ -66,6 +66,10 @@ def make(
         str | None,
         typer.Option(help="Tracks to use instead of the table's, such as 'as written,asides'."),
     ] = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="A data set of others, such as locomo:file=PATH; may be repeated."),
+    ] = None,
     backend: Annotated[
         str | None,
         typer.Option(help="extractive, openai:MODEL, openai:MODEL@BASE_URL or gguf:NAME_OR_PATH."),
@@ -99,6 +103,7 @@ def make(
     """Reproduce one table."""
     table = _on_tracks(TABLES[str(context.info_name)], track)
     table = _wanted(table, target, system, backend, model)
+    _check_datasets(table, dataset, target=target, subset=subset)
     access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None)
     answering = open_backend(backend or EXTRACTIVE, access)
     helper = open_chat(assist, access) if assist else None
@@ -121,14 +126,15 @@ def make(
             wordings=load_wordings(records) if records else shipped_wordings(),
             asides=load_asides(records) if records else shipped_asides(),
             talk=load_talk(records) if records else shipped_talk(),
+            datasets=dataset or (),
             reserve=[] if noise else [as_noise(record) for record in shipped()],
             recipe=recipe,
             executor=None if isinstance(executor, InProcess) else executor,
         )
         given = {
             "subset": subset, "target": target, "system": system, "track": track,
-            "backend": backend, "assist": assist, "model": model, "records": records,
-            "noise": noise,
+            "dataset": dataset, "backend": backend, "assist": assist, "model": model,
+            "records": records, "noise": noise,
         }  # fmt: skip
         page, files = reproduce(table, Lab(sources), _command(table.name, given))
     _show(table, page, files, machine=as_json)
@@ -177,13 +183,33 @@ def _on_tracks(table: Reproduction, track: str | None) -> Reproduction:
     return replace(table, tracks=tuple(name for name in table.tracks if name in wanted))
 
 
+def _check_datasets(
+    table: Reproduction, given: list[str] | None, *, target: str | None, subset: int | None
+) -> None:
+    """Checks that data sets are given where they are used, and only there."""
+    if given and not table.datasets:
+        raise DataError(f"{table.name} is about our own records; leave --dataset out")
+    if table.datasets and not given:
+        raise DataError(
+            f"{table.name} is about data sets of others; name at least one, such as --dataset "
+            "locomo:file=locomo10.json (see: scaleqa datasets)"
+        )
+    if table.datasets and (target or subset):
+        raise DataError(
+            f"{table.name} takes lengths and subsets as options of its data sets, such as "
+            "--dataset longmemeval:file=PATH,subset=60; leave --target and --subset out"
+        )
+
+
 def _stand_in(backend: str) -> bool:
     return find_backend(Spec.parse(backend, subject=True).name).stand_in
 
 
 def _command(name: str, given: Mapping[str, object]) -> str:
+    each = [(key, one) for key, value in given.items() if value is not None
+            for one in (value if isinstance(value, list) else [value])]  # fmt: skip
     options = [f"--{key} '{value}'" if {*"; "} & {*str(value)} else f"--{key} {value}"
-               for key, value in given.items() if value is not None]  # fmt: skip
+               for key, value in each]  # fmt: skip
     return without_credentials(" ".join(["scaleqa reproduce", name, *options]))
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from scaleqa.datasets.locomo_errors import Errata, Listed, Mend, load_errata
 from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.datasets.published import read_published
 from scaleqa.errors import DataError
@@ -20,16 +21,10 @@ from scaleqa.packages import ABSENT, Block, Package, Question, StreamTurn, grade
 NAME = "locomo"
 # The categories as the authors' evaluation treats them; 5 is adversarial: its questions are
 # about things that were never said, and are left out unless asked for.
+CATEGORIES: Mapping[int, str] = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 ADVERSARIAL = 5
-CATEGORIES: Mapping[int, str] = {
-    1: "multi-hop",
-    2: "temporal",
-    3: "open-domain",
-    4: "single-hop",
-    ADVERSARIAL: "adversarial",
-}
-# The right answer to those, in the words of the authors' evaluation.
-NEVER_SAID = "No information available"
+# The right answer to adversarial questions, in the words of the authors' evaluation.
+NOT_MENTIONED = "Not mentioned in the conversation"
 SESSION = re.compile(r"session_(\d+)")
 TURN_ID = re.compile(r"D\d+:\d+")
 
@@ -109,18 +104,24 @@ def resolve(published: Sequence[str], places: Mapping[str, int]) -> Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocomoOptions:
-    """Which file is read."""
+    """Which file is read, and which of its questions are asked."""
 
     file: Annotated[str, Field(description="The published locomo10.json, plain or .gz.")]
     names: Annotated[
         bool, Field(description="Roles are the speakers' names instead of user and model.")
     ] = False
-    adversarial: Annotated[
-        bool, Field(description="Also ask about things that were never said.")
+    abstention: Annotated[
+        bool, Field(description="Also asks adversarial questions, as absent ones.")
     ] = False
     grader: Annotated[
         str | None, Field(description="Another judge of free answers than judge, such as f1.")
     ] = None
+    errors: Annotated[
+        str | None, Field(description="A list of errors in the key: locomo-audit's errors.json.")
+    ] = None
+    mend: Annotated[
+        Mend, Field(description="Listed questions are left out, or evidence and answer corrected.")
+    ] = "drop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,19 +137,22 @@ class Locomo:
         Raises:
             DataError: The file cannot be used.
         """
-        path = Path(self.options.file)
-        found, sha256 = read_published(
-            path, TypeAdapter(tuple[Conversation, ...]), of="LoCoMo", files="locomo10.json"
-        )
-        if not found:
-            raise DataError(f"{path} is not LoCoMo as published: it holds no conversation")
-        names, adversarial = self.options.names, self.options.adversarial
+        given = self.options
+        found, sha256 = load_conversations(Path(given.file))
+        errata = _errata(given.errors, found) if given.errors else None
         compiled = [
-            compile_conversation(one, names=names, adversarial=adversarial) for one in found
+            compile_conversation(
+                one,
+                names=given.names,
+                abstention=given.abstention,
+                listed=errata.of(place) if errata else {},
+                mend=given.mend,
+            )
+            for place, one in enumerate(found)
         ]
-        never_said = sum(q.category == ADVERSARIAL for one in found for q in one.qa)
-        left_out = {
-            "abstentions": 0 if adversarial else never_said,
+        adversarial = sum(q.category == ADVERSARIAL for one in found for q in one.qa)
+        left_out: dict[str, object] = {
+            "abstentions": 0 if given.abstention else adversarial,
             "unmarked": sum(one.unmarked for one in compiled),
             "evidence": [name for one in compiled for name in one.dropped],
         }
@@ -157,10 +161,44 @@ class Locomo:
             "records_sha256": sha256,
             "left_out": left_out,
         }
-        if names:
+        if given.names:
             settings["names"] = True
+        if given.abstention:
+            settings["abstention"] = True
+        if errata:
+            settings["errors"] = {
+                "sha256": errata.sha256,
+                "mend": given.mend,
+                "listed": errata.counts,
+                "mended": sum(one.mended for one in compiled),
+            }
         packages = [one.package(settings) for one in compiled if one.questions]
-        return graded_by(packages, self.options.grader)
+        return graded_by(packages, given.grader)
+
+
+def load_conversations(path: Path) -> tuple[tuple[Conversation, ...], str]:
+    """Reads the published file; returns its conversations and the hash of its content.
+
+    Raises:
+        DataError: The file is missing, has another format or holds nothing.
+    """
+    found, sha256 = read_published(
+        path, TypeAdapter(tuple[Conversation, ...]), of="LoCoMo", files="locomo10.json"
+    )
+    if not found:
+        raise DataError(f"{path} is not LoCoMo as published: it holds no conversation")
+    return found, sha256
+
+
+def _errata(file: str, found: Sequence[Conversation]) -> Errata:
+    errata = load_errata(Path(file))
+    asked = {
+        (at, place): question.question
+        for at, conversation in enumerate(found)
+        for place, question in enumerate(conversation.qa)
+    }
+    errata.check(asked, Path(file))
+    return errata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +212,7 @@ class Compiled:
         questions: The questions with evidence.
         unmarked: How many questions have none.
         dropped: What of their evidence could not be found.
+        mended: How many listed questions were left out or corrected.
     """
 
     name: str
@@ -182,6 +221,7 @@ class Compiled:
     questions: tuple[Question, ...]
     unmarked: int
     dropped: tuple[str, ...]
+    mended: int = 0
 
     def package(self, settings: Mapping[str, object]) -> Package:
         """Returns the package; sessions without evidence are its noise."""
@@ -197,76 +237,102 @@ class Compiled:
 
 
 def compile_conversation(
-    published: Conversation, *, names: bool, adversarial: bool = False
+    published: Conversation,
+    *,
+    names: bool,
+    abstention: bool = False,
+    listed: Mapping[int, Listed] | None = None,
+    mend: Mend = "drop",
 ) -> Compiled:
     """Compiles a conversation.
 
     Args:
         published: The conversation.
-        names: Roles are names, instead of user for the first speaker and model.
-        adversarial: Whether questions about what was never said are asked as well.
+        names: Whether roles are names; else they are user, for the first speaker, and model.
+        abstention: Whether adversarial questions are asked.
+        listed: Known errors of the key, by the place of the question.
+        mend: Whether questions with errors are left out or corrected.
     """
     stream: list[StreamTurn] = []
     sessions = []
     places: dict[str, int] = {}
-    first: str | None = None
+    role = Roles(names=names)
     for name, turns in published.sessions:
         start = len(stream)
         for turn in turns:
-            first = first or turn.speaker
             places[turn.dia_id] = len(stream)
-            part = "user" if turn.speaker == first else "model"
-            role = turn.speaker if names else part
-            stream.append(StreamTurn(id=len(stream), role=role, text=_text(turn)))
+            said = StreamTurn(id=len(stream), role=role(turn.speaker), text=text_of(turn))
+            stream.append(said)
         if turns:
             sessions.append(Block(source=name, turns=tuple(range(start, len(stream)))))
+    errors = listed or {}
+    considered = [
+        (number, one, errors.get(number - 1)) for number, one in enumerate(published.qa, 1)
+    ]
     asked = [
-        (number, one, resolve(one.evidence, places))
-        for number, one in enumerate(published.qa, 1)
-        if one.category != ADVERSARIAL
+        (number, one, error, resolve(error.correct_evidence if error else one.evidence, places))
+        for number, one, error in considered
+        if one.category != ADVERSARIAL and not (error and mend == "drop")
     ]
-    never_said = [
-        _never_said(f"{published.sample_id}:{number}", one.question)
-        for number, one in enumerate(published.qa, 1)
-        if one.category == ADVERSARIAL and adversarial
-    ]
+    questions = {
+        number: Question(
+            id=f"{published.sample_id}:{number}",
+            question=one.question,
+            answer=_answer(error.correct_answer if error else one.answer),
+            evidence=evidence.turns,
+            domain=CATEGORIES[one.category],
+            grader="judge",
+        )
+        for number, one, error, evidence in asked
+        if evidence.turns
+    }
+    if abstention:
+        questions |= {
+            number: Question(
+                id=f"{published.sample_id}:{number}",
+                question=one.question,
+                answer=NOT_MENTIONED,
+                evidence=(),
+                domain="adversarial",
+                stress=(ABSENT,),
+                grader="judge",
+            )
+            for number, one, _ in considered
+            if one.category == ADVERSARIAL
+        }
     return Compiled(
         name=published.sample_id,
         stream=tuple(stream),
         sessions=tuple(sessions),
-        questions=tuple(
-            Question(
-                id=f"{published.sample_id}:{number}",
-                question=one.question,
-                answer=None if one.answer is None else str(one.answer),
-                evidence=evidence.turns,
-                domain=CATEGORIES[one.category],
-                grader="judge",
-            )
-            for number, one, evidence in asked
-            if evidence.turns
-        )
-        + tuple(never_said),
-        unmarked=sum(not evidence.turns for _, _, evidence in asked),
+        questions=tuple(questions[number] for number in sorted(questions)),
+        unmarked=sum(not evidence.turns for *_, evidence in asked),
         dropped=tuple(
-            f"{published.sample_id} {name}" for _, _, evidence in asked for name in evidence.dropped
+            f"{published.sample_id} {name}" for *_, evidence in asked for name in evidence.dropped
         ),
+        mended=len(errors),
     )
 
 
-def _never_said(name: str, question: str) -> Question:
-    return Question(
-        id=name,
-        question=question,
-        answer=NEVER_SAID,
-        evidence=(),
-        domain=CATEGORIES[ADVERSARIAL],
-        stress=(ABSENT,),
-        grader="judge",
-    )
+class Roles:
+    """Gives speakers their roles: their names, or user for whoever speaks first, and model."""
+
+    def __init__(self, *, names: bool) -> None:
+        """Starts before anybody has spoken."""
+        self._names = names
+        self._first: str | None = None
+
+    def __call__(self, speaker: str) -> str:
+        """Returns the role of a speaker."""
+        self._first = self._first or speaker
+        part = "user" if speaker == self._first else "model"
+        return speaker if self._names else part
 
 
-def _text(turn: PublishedTurn) -> str:
+def _answer(published: str | float | None) -> str | None:
+    return None if published is None else str(published)
+
+
+def text_of(turn: PublishedTurn) -> str:
     """Returns the text, followed by the caption of a shared image as in the authors' code."""
     return f"{turn.text} [shares {turn.blip_caption}]" if turn.blip_caption else turn.text
 

@@ -9,7 +9,7 @@ import hashlib
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +22,14 @@ from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.datasets.published import read_published
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
-from scaleqa.packages import ABSENT, Block, Package, Question, StreamTurn, graded_by
+from scaleqa.packages import ABSENT, Block, Package, Question, StreamTurn
 from tsim.toolkit import tokens
 
 # Suffix of questions that cannot be answered from their history.
 ABSTENTION = "_abs"
 NAME = "longmemeval"
 DAY = 86_400.0
+JUDGE = "judge"
 
 
 class PublishedTurn(BaseModel):
@@ -68,14 +69,14 @@ class PublishedQuestion(BaseModel):
         return self
 
     @property
-    def unanswerable(self) -> bool:
-        """Whether its history does not answer it."""
-        return self.question_id.endswith(ABSTENTION)
-
-    @property
     def marked(self) -> bool:
         """Whether any turn is marked as evidence."""
         return any(turn.has_answer for session in self.haystack_sessions for turn in session)
+
+    @property
+    def abstention(self) -> bool:
+        """Whether the history does not answer it, so that saying so is the right answer."""
+        return self.question_id.endswith(ABSTENTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The questions for which recall of evidence can be measured.
+    """The questions that are asked.
 
     Attributes:
         questions: The questions, in file order.
@@ -137,7 +138,7 @@ def choose(
     count: int | None,
     seed: int,
     *,
-    abstentions: bool = False,
+    abstention: bool = False,
 ) -> Chosen:
     """Drops questions that cannot be measured, and draws `count` of the rest if given.
 
@@ -145,44 +146,41 @@ def choose(
         questions: All questions.
         count: How many to draw; None for all.
         seed: Seed of the draw.
-        abstentions: Whether those that their history does not answer are among them.
+        abstention: Whether questions that their history does not answer are kept.
 
     Raises:
-        DataError: Nothing is left.
+        DataError: No question with marked evidence is left.
     """
-    answerable = [question for question in questions if not question.unanswerable]
-    unmarked = sum(not question.marked for question in answerable)
-    marked = [
-        question
-        for question in questions
-        if (abstentions if question.unanswerable else question.marked)
-    ]
-    if unmarked == len(answerable):
+    answerable = [q for q in questions if not q.abstention]
+    marked = [question for question in answerable if question.marked]
+    if not marked:
         raise DataError(
             f"none of {len(questions)} questions has a turn marked has_answer; without marks "
             "there is no evidence to look for"
         )
-    drawn = marked
-    if count is not None and count < len(marked):
-        lots = sorted(marked, key=lambda q: _lot(seed, q.question_id))[:count]
+    drawn = [q for q in questions if q.abstention or q.marked] if abstention else marked
+    if count is not None and count < len(drawn):
+        lots = sorted(drawn, key=lambda q: _lot(seed, q.question_id))[:count]
         kept = {question.question_id for question in lots}
-        drawn = [question for question in marked if question.question_id in kept]
+        drawn = [question for question in drawn if question.question_id in kept]
     return Chosen(
         questions=tuple(drawn),
-        abstentions=0 if abstentions else len(questions) - len(answerable),
-        unmarked=unmarked,
+        abstentions=0 if abstention else len(questions) - len(answerable),
+        unmarked=len(answerable) - len(marked),
     )
 
 
 def compile_threads(
     release: Release,
-    questions: Iterable[PublishedQuestion],
+    questions: Sequence[PublishedQuestion],
     *,
     target: int,
     seed: int,
     dates: bool = False,
+    grader: str = JUDGE,
+    share: int = 1,
 ) -> list[Package]:
-    """Builds a thread for each question.
+    """Builds a thread for each question, or for several.
 
     Args:
         release: The file, which provides the other sessions.
@@ -191,40 +189,68 @@ def compile_threads(
             sessions have more. Published histories are used unchanged.
         seed: Seed for choosing and placing the other sessions.
         dates: Whether turns and questions have times.
+        grader: The judge that grades answers.
+        share: How many questions share a compiled history.
 
     Raises:
-        DataError: There are too few other sessions for the target.
+        DataError: There are too few other sessions for the target, or histories cannot be shared.
     """
+    if share > 1 and (dates or not release.oracle):
+        raise DataError(
+            "only histories that are compiled from the oracle form can be shared, and without "
+            "dates, since dates of different questions contradict each other; use share=1"
+        )
     pool = _pool(release.questions) if release.oracle else {}
     packages = []
-    for question in questions:
+    for asked in _lots(questions, share, seed):
         sessions: list[tuple[str, Session]]
-        if release.oracle:
-            sessions = _compiled(question, pool, target, seed)
-        else:
-            named = zip(question.haystack_session_ids, question.haystack_sessions, strict=True)
-            sessions = list(named)
+        sessions = _compiled(asked, pool, target, seed) if release.oracle else _own(asked)
         settings = {
             "dataset": NAME,
             "form": "oracle" if release.oracle else "histories",
             "target": target if release.oracle else None,
             "seed": seed,
             "records_sha256": release.sha256,
+            **({"share": share} if share > 1 else {}),
         }
-        package = _package(question, sessions, settings)
-        packages.append(_dated(question, package) if dates else package)
+        package = _package(asked, sessions, settings, grader)
+        packages.append(_dated(asked[0], package) if dates else package)
     return packages
 
 
+def _lots(
+    questions: Sequence[PublishedQuestion], share: int, seed: int
+) -> Iterator[Sequence[PublishedQuestion]]:
+    """Deals questions to threads: one each in file order, or lots of a mixed order."""
+    if share > 1:
+        questions = sorted(questions, key=lambda q: _lot(seed, q.question_id))
+    for start in range(0, len(questions), share):
+        yield questions[start : start + share]
+
+
+def _own(questions: Iterable[PublishedQuestion]) -> list[tuple[str, Session]]:
+    """Returns the sessions of questions by name, in file order."""
+    return [
+        one
+        for question in questions
+        for one in zip(question.haystack_session_ids, question.haystack_sessions, strict=True)
+    ]
+
+
 def _compiled(
-    question: PublishedQuestion, pool: Mapping[str, tuple[str, Session]], target: int, seed: int
+    questions: Sequence[PublishedQuestion],
+    pool: Mapping[str, tuple[str, Session]],
+    target: int,
+    seed: int,
 ) -> list[tuple[str, Session]]:
-    """Places a question's sessions, in date order, among sessions of other questions."""
-    rng = random.Random(f"{seed}:{question.question_id}")
-    named = zip(question.haystack_session_ids, question.haystack_sessions, strict=True)
-    dated = zip(question.haystack_dates, named, strict=True)
+    """Places the sessions of questions, in date order, among sessions of other questions."""
+    rng = random.Random(f"{seed}:{' '.join(question.question_id for question in questions)}")
+    dates = [date for question in questions for date in question.haystack_dates]
+    dated = zip(dates, _own(questions), strict=True)
     own: list[tuple[str, Session]] = [one for _, one in sorted(dated, key=lambda pair: pair[0])]
-    names = {*question.haystack_session_ids}
+    if len(questions) > 1:
+        own = [*{_fingerprint(session): (name, session) for name, session in own}.values()]
+    names = {name for question in questions for name in question.haystack_session_ids}
     known = {_fingerprint(session) for _, session in own}
     others = [one for key, one in pool.items() if key not in known and one[0] not in names]
     rng.shuffle(others)
@@ -235,7 +261,7 @@ def _compiled(
         if tokens.from_words(words) > target:
             break
         fill.append(other)
-    else:
+    if tokens.from_words(words) <= target:
         raise DataError(
             f"all sessions together come to {tokens.from_words(words):,} tokens, less than the "
             f"target of {target:,}; choose a lower target"
@@ -261,42 +287,57 @@ def _pool(questions: Iterable[PublishedQuestion]) -> dict[str, tuple[str, Sessio
 
 
 def _package(
-    question: PublishedQuestion,
+    questions: Sequence[PublishedQuestion],
     sessions: Sequence[tuple[str, Session]],
     settings: Mapping[str, object],
+    grader: str,
 ) -> Package:
     stream: list[StreamTurn] = []
-    evidence: list[int] = []
     own: list[Block] = []
     others: list[Block] = []
-    mine = {*question.haystack_session_ids}
+    mine = {name for question in questions for name in question.haystack_session_ids}
+    # By the content of a session: the turns that are there, by their place in the session.
+    placed: dict[str, dict[int, int]] = {}
     for name, session in sessions:
         first = len(stream)
-        for turn in session:
+        here = placed.setdefault(_fingerprint(session), {})
+        for place, turn in enumerate(session):
             if not turn.content.strip():
                 continue
-            if turn.has_answer and name in mine and not question.unanswerable:
-                evidence.append(len(stream))
+            here[place] = len(stream)
             role = "user" if turn.role == "user" else "model"
             stream.append(StreamTurn(id=len(stream), role=role, text=turn.content))
         block = Block(source=name, turns=tuple(range(first, len(stream))))
         (own if name in mine else others).append(block)
-    asked = Question(
-        id=question.question_id,
-        question=question.question,
-        answer=None if question.answer is None else str(question.answer),
-        evidence=tuple(evidence),
-        domain=question.question_type,
-        stress=(ABSENT,) if question.unanswerable else (),
-        grader="judge",
-    )
+    name = questions[0].question_id
     return Package(
-        name=question.question_id,
+        name=name if len(questions) == 1 else f"{name}-and-{len(questions) - 1}",
         stream=tuple(stream),
-        questions=(asked,),
+        questions=tuple(_question(one, placed, grader) for one in questions),
         truth=tuple(own),
         noise=tuple(others),
         settings=settings,
+    )
+
+
+def _question(
+    published: PublishedQuestion, placed: Mapping[str, Mapping[int, int]], grader: str
+) -> Question:
+    """Returns a question; marked turns of one that calls for abstention are no evidence."""
+    marked = {
+        placed[_fingerprint(session)][place]
+        for session in published.haystack_sessions
+        for place, turn in enumerate(session)
+        if turn.has_answer and turn.content.strip() and not published.abstention
+    }
+    return Question(
+        id=published.question_id,
+        question=published.question,
+        answer=None if published.answer is None else str(published.answer),
+        evidence=tuple(sorted(marked)),
+        domain=published.question_type,
+        stress=(ABSENT,) if published.abstention else (),
+        grader=grader,
     )
 
 
@@ -366,17 +407,22 @@ class LongMemEvalOptions:
     dates: Annotated[
         bool, Field(description="Whether turns and questions have the times of their sessions.")
     ] = False
-    abstentions: Annotated[
-        bool, Field(description="Also ask the questions that their history does not answer.")
+    abstention: Annotated[
+        bool, Field(description="Also asks the _abs questions, as absent ones.")
     ] = False
+    share: Annotated[
+        int, Field(ge=1, description="Questions that share a history of the oracle form.")
+    ] = 1
+    # Looked up when answers are graded, so that retrieval does not depend on installed judges.
     grader: Annotated[
-        str | None, Field(description="Another judge of free answers than judge, such as f1.")
-    ] = None
+        str,
+        Field(min_length=1, description="Judge of answers; longmemeval: the authors' prompts."),
+    ] = JUDGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongMemEval:
-    """One flat thread for each question that has marked evidence."""
+    """One flat thread for each question that has marked evidence or calls for abstention."""
 
     options: LongMemEvalOptions
     name: str = NAME
@@ -389,20 +435,22 @@ class LongMemEval:
         """
         given = self.options
         release = load_release(Path(given.file))
-        chosen = choose(release.questions, given.subset, given.seed, abstentions=given.abstentions)
+        chosen = choose(release.questions, given.subset, given.seed, abstention=given.abstention)
         packages = compile_threads(
             release,
             chosen.questions,
             target=parse_target(given.target),
             seed=given.seed,
             dates=given.dates,
+            grader=given.grader,
+            share=given.share,
         )
         left_out = {"abstentions": chosen.abstentions, "unmarked": chosen.unmarked}
-        found = [
-            replace(package, settings={**package.settings, "left_out": left_out})
+        more = {"abstention": True} if given.abstention else {}
+        return [
+            replace(package, settings={**package.settings, **more, "left_out": left_out})
             for package in packages
         ]
-        return graded_by(found, given.grader)
 
 
 DATASET = DataSetDeclaration(

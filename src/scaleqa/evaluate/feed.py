@@ -81,6 +81,7 @@ class Fed:
             hit=bool(gold) and gold <= found.shown,
             recalled=bool(gold) and gold <= best,
             together=together,
+            sessions_shown=_sessions_shown(self.package, gold, found.shown),
             views=views,
             evidence_shown=len(gold & found.shown),
             turns_shown=len(found.shown),
@@ -178,6 +179,11 @@ def fed_system(
         yield fed
     finally:
         system.close()
+
+
+def _sessions_shown(package: Package, gold: set[int], shown: frozenset[int]) -> bool | None:
+    held = [turns for turns in package.dialogues if not gold.isdisjoint(turns)]
+    return all(not shown.isdisjoint(turns) for turns in held) if held else None
 
 
 def _detail(found: Retrieved) -> Detail:

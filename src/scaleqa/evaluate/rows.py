@@ -181,6 +181,9 @@ class Row(Stored):
     """Whether the best five units hold all evidence; False without evidence."""
     together: bool | None = None
     """Whether one unit holds all evidence; None where it is one turn."""
+    sessions_shown: bool | None = None
+    """Whether every dialogue with evidence is in the context, if only in part; None without
+    evidence in a dialogue, and in older rows."""
     views: Mapping[str, bool] = {}
     """Whether each view of the system leads to evidence."""
     evidence_shown: int

@@ -48,6 +48,8 @@ class Retrieval:
         in_context: The context holds all evidence.
         together: One unit holds all evidence, of questions with several evidence turns; None where
             there are none.
+        sessions: Every dialogue with evidence is in the context, if only in part; None where rows
+            do not say.
         views: Each view leads to evidence.
         context_tokens: Mean length of the context.
         silent: Nothing is returned, of questions whose matter never came up; None where there are
@@ -61,6 +63,7 @@ class Retrieval:
     recalled: Share
     in_context: Share
     together: Share | None
+    sessions: Share | None
     views: Mapping[str, Share]
     context_tokens: float
     silent: Share | None
@@ -81,6 +84,7 @@ class Retrieval:
             "recalled": self.recalled.as_json(),
             "in_context": self.in_context.as_json(),
             "together": self.together.as_json() if self.together else None,
+            "sessions": self.sessions.as_json() if self.sessions else None,
             "views": {name: share.as_json() for name, share in self.views.items()},
             "context_tokens": self.context_tokens,
             "silent": self.silent.as_json() if self.silent else None,
@@ -97,6 +101,7 @@ def retrieval(rows: Sequence[Row]) -> Retrieval:
     """
     asked = present(rows)
     together = [row.together for row in asked if row.together is not None]
+    sessions = [row.sessions_shown for row in asked if row.sessions_shown is not None]
     names = sorted({name for row in asked for name in row.views})
     return Retrieval(
         system=rows[0].run.system,
@@ -104,6 +109,7 @@ def retrieval(rows: Sequence[Row]) -> Retrieval:
         recalled=share(row.recalled for row in asked),
         in_context=share(row.hit for row in asked),
         together=share(together) if together else None,
+        sessions=share(sessions) if len(sessions) == len(asked) else None,
         views={name: share(row.views.get(name, False) for row in asked) for name in names},
         context_tokens=statistics.mean(row.context_tokens for row in asked),
         silent=silent(rows),

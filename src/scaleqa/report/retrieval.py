@@ -127,7 +127,10 @@ def retrieval_blocks(rows: Mapping[str, Sequence[Row]], settings: Mapping[str, A
     if len(lines) > 1:
         blocks.append(_against(lines))
     if len(lines[0].groups) > 1:
-        blocks.append(_groups(lines, "domain" if dataset == "scaleqa" else "type of question"))
+        grouping = "domain" if dataset == "scaleqa" else "type of question"
+        title = f"All evidence in context by {grouping} (number of questions)"
+        groups = {line.figures.system: line.groups for line in lines}
+        blocks.append(groups_table(groups, title))
     if any(line.figures.kept for line in lines):
         blocks.append(Table(title="What is kept", columns=KEPT, rows=_kept(lines)))
     if any(line.figures.views for line in lines):
@@ -247,9 +250,14 @@ def _paper(system: str, target: int | None) -> dict[str, Any]:
     }
 
 
-def _groups(lines: Sequence[Line], grouping: str) -> Table:
-    questions = {name: s.questions for one in lines for name, s in one.groups.items()}
-    names = sorted(questions)
+def groups_table(groups: Mapping[str, Mapping[str, Share]], title: str) -> Table:
+    """Shares by group of questions, whose number is in the head.
+
+    Args:
+        groups: The shares of each system, by name of the group.
+        title: What the shares are.
+    """
+    questions = {name: s.questions for own in groups.values() for name, s in own.items()}
     columns = (
         SYSTEM,
         *(
@@ -259,16 +267,15 @@ def _groups(lines: Sequence[Line], grouping: str) -> Table:
                 below=(Column(key=f"{name} interval", head="95 %", form=span),),
                 heat=True,
             )
-            for name in names
+            for name in sorted(questions)
         ),
     )
     rows = []
-    for one in lines:
-        row: dict[str, Any] = {"system": one.figures.system}
-        for name, held in one.groups.items():
+    for system, own in groups.items():
+        row: dict[str, Any] = {"system": system}
+        for name, held in own.items():
             row |= {name: held.value, f"{name} interval": held.interval}
         rows.append(row)
-    title = f"All evidence in context by {grouping} (number of questions)"
     return Table(title=title, columns=columns, rows=tuple(rows))
 
 

@@ -12,6 +12,7 @@ from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.prompts import prompts
 from scaleqa.reproduce.reproduction import Reproduction
 from scaleqa.reproduce.stress import stress
+from scaleqa.reproduce.suites import ADAPTED, suites
 from tsim.embed import KNOWN_MODELS
 
 RIVALS = ("standard_rag", "hybrid_rrf", "tuned_hybrid", "raptor", "memgpt", "hipporag")
@@ -179,6 +180,27 @@ _ALL = (
         tracks=tuple(track.name for group in products.COMPARED for track in group),
         lay_out=products.compare,
         example="--subset 40 --target 16k --system tsim:budget=500,packed_turns:budget=500",
+    ),
+    Reproduction(
+        name="suites",
+        title="Public suites",
+        about="Suites that others publish, as flat threads, and with session boundaries as a "
+        "control: is the evidence in the context?",
+        systems=(
+            "tsim",
+            "tsim_official",
+            ADAPTED,
+            "packed_turns",
+            "packed_turns:long=0",
+            "hybrid_rrf",
+            "standard_rag",
+            "bm25_chunks",
+            "bm25_sessions",
+            "perfect_episodes",
+        ),
+        datasets=True,
+        lay_out=suites,
+        example="--dataset locomo:file=locomo10.json --system tsim,bm25_sessions",
     ),
     Reproduction(
         name="prompts",

@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 
 from scaleqa.backends import Backend, ChatModel
+from scaleqa.datasets import open_threads
 from scaleqa.errors import DataError
 from scaleqa.evaluate import Reading, Row, RunSettings, retrieve_together, run_packages
 from scaleqa.evaluate.verdicts import with_verdicts
@@ -79,6 +81,7 @@ class Sources:
         wordings: All second wordings.
         asides: All asides.
         talk: All lives, of both kinds.
+        datasets: Data sets of others, as name and options.
         reserve: Dialogues that fill threads of asides and talk where there is too little noise.
         recipe: How other processes open the backend and the helper.
         executor: Makes rows ahead in parallel; None to make them one after the other.
@@ -96,6 +99,7 @@ class Sources:
     wordings: Sequence[Wording] = ()
     asides: Sequence[Aside] = ()
     talk: Sequence[Life] = ()
+    datasets: Sequence[str] = ()
     reserve: Sequence[Dialogue] = ()
     recipe: Recipe = field(default_factory=Recipe)
     executor: Executor | None = None
@@ -202,6 +206,19 @@ class Lab:
             made = build_talk(chosen, filler, TalkSettings(target=target))
             self._threads[name] = self._kept(name, target, made)
         return self._threads[name]
+
+    def dataset(self, spec: str) -> Threads:
+        """Builds the threads of a data set of others, or takes those that are there.
+
+        Raises:
+            DataError: The data set cannot be used, or other packages are in the way.
+        """
+        if spec not in self._threads:
+            made = sorted(open_threads(spec), key=lambda package: package.name)
+            content = "".join(package.sha256 for package in made)
+            name = f"{made[0].settings['dataset']}-{sha256(content.encode()).hexdigest()[:8]}"
+            self._threads[spec] = self._kept(name, made[0].settings.get("target") or 0, made)
+        return self._threads[spec]
 
     def _kept(self, name: str, target: int, made: Sequence[Package]) -> Threads:
         """Writes packages, or checks that those that are there are the same."""

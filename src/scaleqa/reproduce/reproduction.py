@@ -34,6 +34,7 @@ class Reproduction:
         answers: Whether a backend answers.
         models: Embedding models that are compared; none for the one that is used anyway.
         tracks: Names of the tracks that can be chosen from; none if there is no choice.
+        datasets: Whether it is about data sets that the user names, instead of our records.
         lay_out: Gets the figures from a lab and lays them out.
         example: How a user gets a quick look.
     """
@@ -46,6 +47,7 @@ class Reproduction:
     answers: bool = False
     models: tuple[str, ...] = ()
     tracks: tuple[str, ...] = ()
+    datasets: bool = False
     lay_out: Callable[[Lab, "Reproduction"], Page]
     example: str = ""
 
