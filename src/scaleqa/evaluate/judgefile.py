@@ -7,7 +7,7 @@ answers to the same question are asked about once.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class ByFile:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
+        response_format: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Cannot be asked at once.
 
@@ -139,7 +140,9 @@ def import_verdicts(
         new = 0
         told: set[str] = set()
         for case in left:
-            verdict = case.verdict or _heard(case, said.get(case.key), known=case.key in told)
+            answer = said.get(case.key)
+            reply = answer.reply if answer else None
+            verdict = case.verdict or _heard(case, reply, known=case.key in told)
             told.add(case.key)
             if verdict:
                 case.work.file.append(judgement(case.row, verdict, price))

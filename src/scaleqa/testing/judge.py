@@ -8,7 +8,7 @@ class TestMyJudge(JudgeConformance):
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -35,6 +35,7 @@ class AgreeableChat:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = 300,
+        response_format: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Says yes."""
         self.asked.append(messages[-1].content)

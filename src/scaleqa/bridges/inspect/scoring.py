@@ -6,7 +6,8 @@ reduces scores to numbers before it computes metrics. A question whose matter ne
 thread has none of these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from anyio import from_thread, to_thread
 from inspect_ai.model import (
@@ -140,6 +141,7 @@ class _Grader:
         functions: Sequence[Function] = (),
         *,
         most_tokens: int = MOST_TOKENS,
+        response_format: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Returns the next message of a chat."""
         output = from_thread.run(self._generate, messages, most_tokens)
