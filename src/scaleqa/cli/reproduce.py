@@ -82,6 +82,10 @@ def make(
         Path | None, typer.Option(help="Noise file to use instead of the built-in pool.")
     ] = None,
     noise_format: Annotated[str, typer.Option(help="Format of the noise file.")] = "authored",
+    rows: Annotated[
+        Path | None,
+        typer.Option(help="Rows with answers, of scaleqa batch import, to lay out (main only)."),
+    ] = None,
     rpm: Annotated[
         float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
     ] = None,
@@ -97,7 +101,14 @@ def make(
 ) -> None:
     """Reproduce one table."""
     table = _on_tracks(TABLES[str(context.info_name)], track)
+    given = {
+        "subset": subset, "target": target, "system": system, "track": track,
+        "backend": backend, "assist": assist, "model": model, "records": records,
+        "noise": noise, "rows": rows,
+    }  # fmt: skip
     table = _wanted(table, target, system, backend, model)
+    if rows:
+        table = _as_answered(table, given)
     access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None)
     answering = open_backend(backend or EXTRACTIVE, access)
     helper = open_chat(assist, access) if assist else None
@@ -123,12 +134,8 @@ def make(
             reserve=[] if noise else [as_noise(record) for record in shipped()],
             recipe=recipe,
             executor=None if isinstance(executor, InProcess) else executor,
+            rows=rows,
         )
-        given = {
-            "subset": subset, "target": target, "system": system, "track": track,
-            "backend": backend, "assist": assist, "model": model, "records": records,
-            "noise": noise,
-        }  # fmt: skip
         page, files = reproduce(table, Lab(sources), _command(table.name, given))
     _show(table, page, files, machine=as_json)
 
@@ -172,6 +179,21 @@ def _on_tracks(table: Reproduction, track: str | None) -> Reproduction:
             there = ", ".join(table.tracks) or "none to choose from; leave --track out"
             raise DataError(f"{table.name} has no track {name!r}; there are {there}")
     return replace(table, tracks=tuple(name for name in table.tracks if name in wanted))
+
+
+def _as_answered(table: Reproduction, given: Mapping[str, object]) -> Reproduction:
+    """Refuses what rows that are there have settled; their systems are shown unless some are named.
+
+    Raises:
+        DataError: The table is made from no such rows, or something else was asked for besides.
+    """
+    if table.name != "main":
+        raise DataError(f"{table.name} is not made from rows; --rows is for main")
+    settled = [name for name, value in given.items() if value is not None]
+    for name in settled:
+        if name not in ("rows", "system"):
+            raise DataError(f"--rows shows rows as they were made; leave --{name} out")
+    return table if given["system"] else replace(table, systems=())
 
 
 def _stand_in(backend: str) -> bool:

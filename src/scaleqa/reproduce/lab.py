@@ -81,6 +81,7 @@ class Sources:
         reserve: Dialogues that fill threads of asides and talk where there is too little noise.
         recipe: How other processes open the backend and the helper.
         executor: Makes rows ahead in parallel; None to make them one after the other.
+        rows: Answered rows to lay out instead of running anything; None to run.
     """
 
     out: Path
@@ -98,6 +99,7 @@ class Sources:
     reserve: Sequence[Dialogue] = ()
     recipe: Recipe = field(default_factory=Recipe)
     executor: Executor | None = None
+    rows: Path | None = None
 
 
 class Lab:

@@ -13,6 +13,7 @@ from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table, interval
 from scaleqa.report.palette import base_colour
 from scaleqa.reproduce.lab import Lab
+from scaleqa.reproduce.readings import readings
 from scaleqa.reproduce.reproduction import (
     INTERVAL,
     SYSTEM,
@@ -50,7 +51,9 @@ PAPER_TOKENS = Column(key="paper_tokens", head="paper tokens", form=count)
 
 
 def main(lab: Lab, table: Reproduction) -> Page:
-    """All systems side by side."""
+    """All systems side by side; from rows that are there, where some were given."""
+    if lab.sources.rows:
+        return readings(lab.sources.rows, table.systems, table.title)
     backend = lab.sources.backend.identity
 
     def beside(system: str, target: int) -> paper.Scores | None:
