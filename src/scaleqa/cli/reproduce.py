@@ -1,5 +1,6 @@
 """`scaleqa reproduce`: one command per table."""
 
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,6 +14,7 @@ from scaleqa.cli.arguments import Assist
 from scaleqa.cli.executors import DEFAULT_LEASE, Jobs, Lease, Ray, Share, chosen
 from scaleqa.datasets.scaleqa import as_noise
 from scaleqa.errors import DataError
+from scaleqa.evaluate.rowfile import write_whole
 from scaleqa.lengths import parse_target
 from scaleqa.noise import load_pool, shipped_pool
 from scaleqa.pages.json import to_json
@@ -32,6 +34,7 @@ from scaleqa.records import (
 )
 from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
+from scaleqa.reproduce.overview import ORDER, REMARKS, overview
 from scaleqa.shards import InProcess, Recipe
 from scaleqa.specs import Spec, split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
@@ -146,6 +149,35 @@ for _name, _table in TABLES.items():
     )(make)
 
 
+@app.command("overview")
+def overview_page(
+    pages: Annotated[
+        Path,
+        typer.Argument(help=f"Directory of pages that were made, and {REMARKS} with our words."),
+    ],
+    out: Annotated[Path, typer.Option(help="File for the page.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put the paper's tables on one page, each with what we say to it.
+
+    Example: scaleqa reproduce overview docs/paper --out docs/paper.md
+    """
+    names = [name for name in ORDER if (pages / f"{name}.md").is_file()]
+    if not (pages / REMARKS).is_file():
+        raise DataError(f"{pages / REMARKS} is missing; write a section ## NAME for each table")
+    text = overview(
+        {name: (pages / f"{name}.md").read_text("utf-8") for name in names},
+        (pages / REMARKS).read_text("utf-8"),
+        Path(os.path.relpath(pages, out.parent)).as_posix(),
+        f"scaleqa reproduce overview {pages} --out {out}",
+    )
+    write_whole(out, text.encode())
+    if as_json:
+        print_json({"path": str(out), "tables": names})
+    else:
+        say(f"wrote {out} with {', '.join(names)}")
+
+
 def _wanted(
     table: Reproduction,
     target: str | None,
@@ -175,10 +207,10 @@ def _on_tracks(table: Reproduction, track: str | None) -> Reproduction:
         return table
     wanted = [name.strip() for name in track.split(",")]
     for name in wanted:
-        if name not in table.tracks:
-            there = ", ".join(table.tracks) or "none to choose from; leave --track out"
+        if name not in table.choices:
+            there = ", ".join(table.choices) or "none to choose from; leave --track out"
             raise DataError(f"{table.name} has no track {name!r}; there are {there}")
-    return replace(table, tracks=tuple(name for name in table.tracks if name in wanted))
+    return replace(table, tracks=tuple(name for name in table.choices if name in wanted))
 
 
 def _as_answered(table: Reproduction, given: Mapping[str, object]) -> Reproduction:

@@ -17,6 +17,7 @@ from scaleqa.evaluate import Reading, Row, RunSettings, retrieve_together, run_p
 from scaleqa.lengths import length
 from scaleqa.noise import Dialogue
 from scaleqa.packages import (
+    AS_WRITTEN,
     BuildSettings,
     Filler,
     Mix,
@@ -28,6 +29,7 @@ from scaleqa.packages import (
     load_packages,
     subset,
     subset_of_lives,
+    track_of,
     write_packages,
 )
 from scaleqa.prompts import template
@@ -59,6 +61,16 @@ class Threads:
     def questions(self) -> int:
         """How many questions there are."""
         return sum(len(package.questions) for package in self.packages)
+
+    @property
+    def track(self) -> str | None:
+        """The track of the questions; None for other data sets."""
+        return track_of(self.packages[0].settings)
+
+    @property
+    def printed(self) -> int | None:
+        """The length, if the paper may have figures: it knows questions as written only."""
+        return self.target if self.track in (None, AS_WRITTEN) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
