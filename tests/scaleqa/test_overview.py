@@ -16,7 +16,10 @@ from tests.conftest import ROOT
 
 TABLE = Table(columns=(Column(key="a", head="a"),), rows=({"a": 0.5}, {"a": 0.25}))
 SECOND = Table(title="Second", columns=(Column(key="b", head="b"),), rows=({"b": 1},))
-REMARKED = "# All\n\nHead.\n\n## views\n\nWhy.\n\n## Elsewhere\n\nAnd this.\n"
+REMARKED = (
+    "# All\n\nHead.\n\n## views\n\nWhy: [a](../b.md#c), [d](#e), [f](https://g).\n\n"
+    "## Elsewhere\n\nAnd this.\n"
+)
 
 
 def page_of(title, command="scaleqa reproduce views"):
@@ -32,7 +35,8 @@ def test_tables_are_followed_by_what_we_say_to_them():
     assert text == (
         "# All\n\nHead.\n\nThis page is generated: `again`.\n\n## Views\n\n5 questions.\n\n"
         "| a |\n|---:|\n| 0.500 |\n| 0.250 |\n\n### Second\n\n| b |\n|---:|\n| 1.000 |\n\n"
-        "Why.\n\n[More](paper/views.md), made by `scaleqa reproduce views`.\n\n"
+        "Why: [a](b.md#c), [d](#e), [f](https://g).\n\n"
+        "[More](paper/views.md), made by `scaleqa reproduce views`.\n\n"
         "## Elsewhere\n\nAnd this.\n"
     )
 

@@ -7,11 +7,9 @@ from typer.testing import CliRunner
 
 from scaleqa.cli.app import app
 from scaleqa.errors import DataError
-from scaleqa.evaluate.batch import BatchSettings, export_batch, import_batch
 from scaleqa.evaluate.rowfile import all_rows
 from scaleqa.figures.scores import score
-from scaleqa.packages import BuildSettings, build
-from scaleqa.prompts import template
+from scaleqa.packages import BuildSettings, build, write_packages
 from scaleqa.reproduce.readings import readings
 from tests.support.records import NOISE, RECORDS, WORDINGS
 from tests.support.servers import completion
@@ -21,20 +19,26 @@ REPLIES = ("ANSWER: A\nRATIONALE: so", "ANSWER: B\nRATIONALE: so", "I cannot say
 
 
 @pytest.fixture(scope="module")
-def answered(tiny_embedder, tmp_path_factory):
+def answered(tiny, tmp_path_factory):
     """Rows in both wordings, read by somebody who answers A, B, nothing, and so on."""
     directory = tmp_path_factory.mktemp("answered")
-    settings = BatchSettings(systems=SYSTEMS, answer_model="m", template=template("answer.v1"))
+    model = ["--model", str(tiny)]
     for words in ("own", "other"):
         chosen = BuildSettings(target=2500, wording=words)
         packages = build(RECORDS[:24], NOISE, chosen, (), WORDINGS)
-        prompts = directory / f"{words}.jsonl"
-        export_batch(packages, settings, tiny_embedder, prompts)
+        write_packages(packages, directory / words)
+        prompts, answers = directory / f"{words}.jsonl", directory / f"{words}-answers.jsonl"
+        batch("export", directory / words, "--system", ",".join(SYSTEMS), "--answer-model", "m",
+              "--out", prompts, *model)  # fmt: skip
         lines = [json.loads(line) for line in prompts.read_text("utf-8").splitlines()]
-        answers = directory / f"{words}-answers.jsonl"
         answers.write_text("".join(_answer(n, line) for n, line in enumerate(lines)), "utf-8")
-        import_batch(prompts, [answers], directory / "rows" / words, tiny_embedder)
+        batch("import", prompts, answers, "--out", directory / "rows" / words, *model)
     return directory / "rows"
+
+
+def batch(*arguments):
+    ran = CliRunner().invoke(app, ["batch", *map(str, arguments)])
+    assert ran.exit_code == 0, ran.exception
 
 
 def _answer(number, line):

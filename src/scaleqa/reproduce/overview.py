@@ -4,6 +4,7 @@ The pages are those that `scaleqa reproduce` wrote. What we say is a file of Mar
 opens the page, a section named like a table goes below that table, and any other section follows.
 """
 
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ def overview(pages: Mapping[str, str], remarks: str, folder: str, command: str) 
     found = {name: _extract(name, pages[name]) for name in ORDER if name in pages}
     if not found:
         raise DataError(f"there is no page of a table; expected some of {', '.join(ORDER)}.md")
-    head, said = _sections(remarks)
+    head, said = _sections(_moved(remarks, folder))
     silent = [name for name in found if name not in said]
     if silent:
         raise DataError(f"{REMARKS} says nothing about {', '.join(silent)}; add a section ## NAME")
@@ -71,6 +72,16 @@ def _sections(remarks: str) -> tuple[str, dict[str, str]]:
         title, _, text = part.partition("\n")
         found[title.strip()] = text.strip()
     return head, found
+
+
+def _moved(text: str, folder: str) -> str:
+    """Lets links that lead somewhere from the folder of the pages lead there from this page."""
+
+    def move(link: re.Match[str]) -> str:
+        target = link[1] if "://" in link[1] else posixpath.normpath(f"{folder}/{link[1]}")
+        return f"]({target}"
+
+    return re.sub(r"\]\(([^)#\s]+)", move, text)
 
 
 def _extract(name: str, text: str) -> Extract:
