@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.support.served import served
 from tests.support.servers import JsonServer, completion, serving
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 APPS = {
     "tsim": typer.main.get_command(tsim.cli.app.app),
     "scaleqa": typer.main.get_command(scaleqa.cli.app.app),

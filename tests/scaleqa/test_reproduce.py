@@ -826,3 +826,17 @@ def test_tracks_are_chosen_by_name(sources):
     ):
         failed = CliRunner().invoke(app, ["reproduce", table, "--track", track])
         assert said in str(failed.exception)
+
+
+def test_both_wordings_stand_in_one_table_and_the_paper_beside_its_own(sources):
+    given = replace(sources, wordings=WORDINGS, subset=None, noise=many())
+    systems, both = ("standard_rag", "oracle"), ("as written", "other words")
+    page, text, figure = made(given, "episodes", systems=systems, targets=(128_000,), tracks=both)
+    found = [(row["track"], row["system"], row["questions"]) for row in rows_of(page)]
+    sizes = (len(RECORDS), len(WORDINGS))
+    assert found == [(t, s, n) for t, n in zip(both, sizes, strict=True) for s in systems]
+    assert [row["paper_recall_large"] for row in rows_of(page)] == [0.456, None, None, None]
+    assert "other words · standard_rag" in figure
+    assert "| standard_rag | other words |" in text
+    with pytest.raises(DataError, match="the records have no questions for other words"):
+        made(replace(given, wordings=()), "main", systems=systems, tracks=both)

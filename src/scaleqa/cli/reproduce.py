@@ -1,5 +1,6 @@
 """`scaleqa reproduce`: one command per table."""
 
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,6 +14,7 @@ from scaleqa.cli.arguments import Assist
 from scaleqa.cli.executors import DEFAULT_LEASE, Jobs, Lease, Ray, Share, chosen
 from scaleqa.datasets.scaleqa import as_noise
 from scaleqa.errors import DataError
+from scaleqa.evaluate.rowfile import write_whole
 from scaleqa.lengths import parse_target
 from scaleqa.noise import load_pool, shipped_pool
 from scaleqa.pages.json import to_json
@@ -32,6 +34,7 @@ from scaleqa.records import (
 )
 from scaleqa.reproduce import TABLES, Lab, Reproduction, Sources, reproduce
 from scaleqa.reproduce.catalogue import WHOLE
+from scaleqa.reproduce.overview import ORDER, REMARKS, overview
 from scaleqa.shards import InProcess, Recipe
 from scaleqa.specs import Spec, split_specs
 from scaleqa.systems import check_turns
@@ -87,6 +90,10 @@ def make(
         Path | None, typer.Option(help="Noise file to use instead of the built-in pool.")
     ] = None,
     noise_format: Annotated[str, typer.Option(help="Format of the noise file.")] = "authored",
+    rows: Annotated[
+        Path | None,
+        typer.Option(help="Rows with answers, of scaleqa batch import, to lay out (main only)."),
+    ] = None,
     rpm: Annotated[
         float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
     ] = None,
@@ -102,8 +109,15 @@ def make(
 ) -> None:
     """Reproduce one table."""
     table = _on_tracks(TABLES[str(context.info_name)], track)
+    given = {
+        "subset": subset, "target": target, "system": system, "track": track,
+        "backend": backend, "assist": assist, "model": model, "records": records,
+        "noise": noise, "dataset": dataset, "rows": rows,
+    }  # fmt: skip
     table = _wanted(table, target, system, backend, model)
     _check_datasets(table, dataset, target=target, subset=subset)
+    if rows:
+        table = _as_answered(table, given)
     access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None)
     answering = open_backend(backend or EXTRACTIVE, access)
     helper = open_chat(assist, access) if assist else None
@@ -130,12 +144,8 @@ def make(
             reserve=[] if noise else [as_noise(record) for record in shipped()],
             recipe=recipe,
             executor=None if isinstance(executor, InProcess) else executor,
+            rows=rows,
         )
-        given = {
-            "subset": subset, "target": target, "system": system, "track": track,
-            "dataset": dataset, "backend": backend, "assist": assist, "model": model,
-            "records": records, "noise": noise,
-        }  # fmt: skip
         page, files = reproduce(table, Lab(sources), _command(table.name, given))
     _show(table, page, files, machine=as_json)
 
@@ -144,6 +154,35 @@ for _name, _table in TABLES.items():
     app.command(
         _name, help=f"{_table.about}\n\nExample: scaleqa reproduce {_name} {_table.example}"
     )(make)
+
+
+@app.command("overview")
+def overview_page(
+    pages: Annotated[
+        Path,
+        typer.Argument(help=f"Directory of pages that were made, and {REMARKS} with our words."),
+    ],
+    out: Annotated[Path, typer.Option(help="File for the page.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put the paper's tables on one page, each with what we say to it.
+
+    Example: scaleqa reproduce overview docs/paper --out docs/paper.md
+    """
+    names = [name for name in ORDER if (pages / f"{name}.md").is_file()]
+    if not (pages / REMARKS).is_file():
+        raise DataError(f"{pages / REMARKS} is missing; write a section ## NAME for each table")
+    text = overview(
+        {name: (pages / f"{name}.md").read_text("utf-8") for name in names},
+        (pages / REMARKS).read_text("utf-8"),
+        Path(os.path.relpath(pages, out.parent)).as_posix(),
+        f"scaleqa reproduce overview {pages} --out {out}",
+    )
+    write_whole(out, text.encode())
+    if as_json:
+        print_json({"path": str(out), "tables": names})
+    else:
+        say(f"wrote {out} with {', '.join(names)}")
 
 
 def _wanted(
@@ -177,10 +216,25 @@ def _on_tracks(table: Reproduction, track: str | None) -> Reproduction:
         return table
     wanted = [name.strip() for name in track.split(",")]
     for name in wanted:
-        if name not in table.tracks:
-            there = ", ".join(table.tracks) or "none to choose from; leave --track out"
+        if name not in table.choices:
+            there = ", ".join(table.choices) or "none to choose from; leave --track out"
             raise DataError(f"{table.name} has no track {name!r}; there are {there}")
-    return replace(table, tracks=tuple(name for name in table.tracks if name in wanted))
+    return replace(table, tracks=tuple(name for name in table.choices if name in wanted))
+
+
+def _as_answered(table: Reproduction, given: Mapping[str, object]) -> Reproduction:
+    """Refuses what rows that are there have settled; their systems are shown unless some are named.
+
+    Raises:
+        DataError: The table is made from no such rows, or something else was asked for besides.
+    """
+    if table.name != "main":
+        raise DataError(f"{table.name} is not made from rows; --rows is for main")
+    settled = [name for name, value in given.items() if value is not None]
+    for name in settled:
+        if name not in ("rows", "system"):
+            raise DataError(f"--rows shows rows as they were made; leave --{name} out")
+    return table if given["system"] else replace(table, systems=())
 
 
 def _check_datasets(

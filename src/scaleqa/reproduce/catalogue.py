@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from scaleqa import paper
+from scaleqa.packages import AS_WRITTEN
 from scaleqa.pages.html import to_html
 from scaleqa.pages.markdown import drawing_files, to_markdown
 from scaleqa.pages.page import Page, Paragraph
@@ -18,6 +19,9 @@ from tsim.embed import KNOWN_MODELS
 RIVALS = ("standard_rag", "hybrid_rrf", "tuned_hybrid", "raptor", "memgpt", "hipporag")
 WHOLE = f"full_context:budget={paper.VISIBLE}"
 
+COMPARED = tuple(track.name for group in products.COMPARED for track in group)
+WORDINGS = (AS_WRITTEN, "other words")
+
 _ALL = (
     Reproduction(
         name="main",
@@ -25,6 +29,7 @@ _ALL = (
         about="All systems in the closed loop: are answers right, and was the evidence there?",
         systems=("tsim", "tsim_official", *RIVALS),
         answers=True,
+        choices=WORDINGS,
         lay_out=loops.main,
         example="--subset 60 --system tsim,standard_rag",
     ),
@@ -34,6 +39,7 @@ _ALL = (
         about="From turns to windows to episodes to the whole method, in the closed loop.",
         systems=("standard_rag", "fixed_window:size=256", "drift_window", "tsim_official", "tsim"),
         answers=True,
+        choices=WORDINGS,
         lay_out=loops.ablation,
         example="--subset 60",
     ),
@@ -50,6 +56,7 @@ _ALL = (
             "fixed_window:size=320",
             "standard_rag",
         ),
+        choices=WORDINGS,
         lay_out=retrieval.episodes,
         example="--subset 60",
     ),
@@ -177,7 +184,8 @@ _ALL = (
             "mempalace:budget=500",
             "hindsight:budget=500",
         ),
-        tracks=tuple(track.name for group in products.COMPARED for track in group),
+        tracks=COMPARED,
+        choices=COMPARED,
         lay_out=products.compare,
         example="--subset 40 --target 16k --system tsim:budget=500,packed_turns:budget=500",
     ),

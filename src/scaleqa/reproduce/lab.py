@@ -20,6 +20,7 @@ from scaleqa.evaluate.verdicts import with_verdicts
 from scaleqa.lengths import length
 from scaleqa.noise import Dialogue
 from scaleqa.packages import (
+    AS_WRITTEN,
     BuildSettings,
     Filler,
     Mix,
@@ -31,6 +32,7 @@ from scaleqa.packages import (
     load_packages,
     subset,
     subset_of_lives,
+    track_of,
     write_packages,
 )
 from scaleqa.prompts import template
@@ -63,6 +65,16 @@ class Threads:
         """How many questions there are."""
         return sum(len(package.questions) for package in self.packages)
 
+    @property
+    def track(self) -> str | None:
+        """The track of the questions; None for other data sets."""
+        return track_of(self.packages[0].settings)
+
+    @property
+    def printed(self) -> int | None:
+        """The length, if the paper may have figures: it knows questions as written only."""
+        return self.target if self.track in (None, AS_WRITTEN) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
@@ -85,6 +97,7 @@ class Sources:
         reserve: Dialogues that fill threads of asides and talk where there is too little noise.
         recipe: How other processes open the backend and the helper.
         executor: Makes rows ahead in parallel; None to make them one after the other.
+        rows: Answered rows to lay out instead of running anything; None to run.
     """
 
     out: Path
@@ -103,6 +116,7 @@ class Sources:
     reserve: Sequence[Dialogue] = ()
     recipe: Recipe = field(default_factory=Recipe)
     executor: Executor | None = None
+    rows: Path | None = None
 
 
 class Lab:

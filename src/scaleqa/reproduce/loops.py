@@ -7,7 +7,6 @@ from scaleqa import paper
 from scaleqa.evaluate import Row
 from scaleqa.figures.judging import span
 from scaleqa.figures.scores import score
-from scaleqa.lengths import length
 from scaleqa.pages.drawings import Bar, bars
 from scaleqa.pages.forms import count, text
 from scaleqa.pages.page import Page
@@ -15,6 +14,7 @@ from scaleqa.pages.table import Column, Table, interval
 from scaleqa.report.palette import base_colour
 from scaleqa.report.summaries import SENSITIVITY
 from scaleqa.reproduce.lab import Lab
+from scaleqa.reproduce.readings import readings
 from scaleqa.reproduce.reproduction import (
     INTERVAL,
     SYSTEM,
@@ -26,6 +26,7 @@ from scaleqa.reproduce.reproduction import (
     lengths,
     notes,
     page,
+    place_of,
 )
 from scaleqa.specs import Spec
 
@@ -54,10 +55,12 @@ PAPER_TOKENS = Column(key="paper_tokens", head="paper tokens", form=count)
 
 
 def main(lab: Lab, table: Reproduction) -> Page:
-    """All systems side by side."""
+    """All systems side by side; from rows that are there, where some were given."""
+    if lab.sources.rows:
+        return readings(lab.sources.rows, table.systems, table.title)
     backend = lab.sources.backend.identity
 
-    def beside(system: str, target: int) -> paper.Scores | None:
+    def beside(system: str, target: int | None) -> paper.Scores | None:
         return paper.scores(Spec.parse(system).name, backend, target)
 
     note = f"The paper's figures are those of {paper.block_of(backend)}."
@@ -67,7 +70,7 @@ def main(lab: Lab, table: Reproduction) -> Page:
 def ablation(lab: Lab, table: Reproduction) -> Page:
     """The method's parts, one after another."""
 
-    def beside(system: str, target: int) -> paper.Scores | None:
+    def beside(system: str, target: int | None) -> paper.Scores | None:
         _, scores = paper.ABLATION.lines.get(system, ("", None))
         return scores if target == paper.TARGET else None
 
@@ -106,16 +109,16 @@ def figures(rows: Sequence[Row]) -> dict[str, Any]:
 def _compared(
     lab: Lab,
     table: Reproduction,
-    beside: Callable[[str, int], paper.Scores | None],
+    beside: Callable[[str, int | None], paper.Scores | None],
     said: tuple[str, ...],
 ) -> Page:
     rows, shown, used = [], [], []
     answers = answered(lab)
     for threads, system in combinations(lab, table):
         own = figures(lab.loop(system, threads))
-        theirs = beside(system, threads.target)
+        theirs = beside(system, threads.printed)
         stage = "L4" if system == "tsim" else paper.ABLATION.lines.get(system, (None,))[0]
-        row = {"length": length(threads.target), "system": system, "stage": stage, **own}
+        row = {**place_of(threads), "system": system, "stage": stage, **own}
         rows.append({**row, **_paper(theirs, answers=answers)})
         shown.append(_bar(label_of(threads, table, system), row, theirs, answers=answers))
         used.append(threads)

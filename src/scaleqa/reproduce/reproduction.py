@@ -2,21 +2,25 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scaleqa import __version__, paper
+from scaleqa.errors import DataError
 from scaleqa.figures.groups import Setting
 from scaleqa.lengths import length
-from scaleqa.packages import AS_WRITTEN, track_of
+from scaleqa.packages import AS_WRITTEN
 from scaleqa.pages.forms import text
 from scaleqa.pages.page import Block, Drawing, Facts, Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table
 from scaleqa.report.provenance import Provenance
 from scaleqa.report.words import stand_ins
 from scaleqa.reproduce.lab import Lab, Threads
+from scaleqa.reproduce.tracks import OTHER_WORDS, WRITTEN, Track
 from scaleqa.specs import Spec
 from scaleqa.systems import find_system, ordered
 
 SYSTEM = Column(key="system", head="system", form=text)
+TRACK = Column(key="track", head="track", form=text)
 LENGTH = Column(key="length", head="length", form=text)
 INTERVAL = "Intervals are Wilson's, 95 %."
 
@@ -33,7 +37,8 @@ class Reproduction:
         targets: Lengths of its threads.
         answers: Whether a backend answers.
         models: Embedding models that are compared; none for the one that is used anyway.
-        tracks: Names of the tracks that can be chosen from; none if there is no choice.
+        tracks: Names of the tracks that are asked; none for questions as written.
+        choices: Names of the tracks that can be chosen; none if there is no choice.
         datasets: Whether it is about data sets that the user names, instead of our records.
         lay_out: Gets the figures from a lab and lays them out.
         example: How a user gets a quick look.
@@ -47,6 +52,7 @@ class Reproduction:
     answers: bool = False
     models: tuple[str, ...] = ()
     tracks: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
     datasets: bool = False
     lay_out: Callable[[Lab, "Reproduction"], Page]
     example: str = ""
@@ -55,29 +61,54 @@ class Reproduction:
 def combinations(
     lab: Lab, table: Reproduction, *, ahead: bool = True
 ) -> Iterator[tuple[Threads, str]]:
-    """Goes through all lengths and systems.
+    """Goes through all tracks, lengths and systems.
 
     Args:
         lab: Builds, runs and keeps.
         table: What is reproduced.
         ahead: Whether rows may be made in parallel, which makes times longer.
     """
-    lab.expect(len(table.targets) * len(table.systems))
-    pairs = [(lab.threads(target), system) for target in table.targets for system in table.systems]
+    threads = [one.threads(lab, t) for one in _tracks(lab, table) for t in table.targets]
+    pairs = [(one, system) for one in threads for system in table.systems]
+    lab.expect(len(pairs))
     if ahead:
         order = lab.looping if table.answers else lab.retrieving
         lab.ahead(order(system, threads) for threads, system in pairs)
     yield from pairs
 
 
+def _tracks(lab: Lab, table: Reproduction) -> list[Track]:
+    """The tracks of a table, which ask about the records in one wording or the other.
+
+    Raises:
+        DataError: The records have no second wordings, and they are asked for.
+    """
+    wanted = [one for one in (WRITTEN, OTHER_WORDS) if one.name in (table.tracks or (AS_WRITTEN,))]
+    for track in wanted:
+        if not track.available(lab.sources, table.targets[0]):
+            raise DataError(f"the records have no questions for {track.name}")
+    return wanted
+
+
 def lengths(table: Reproduction) -> tuple[Column, ...]:
-    """A column for lengths, where there are several."""
-    return (LENGTH,) if len(table.targets) > 1 else ()
+    """Columns for tracks and lengths, where there are several."""
+    track = (TRACK,) if len(table.tracks) > 1 else ()
+    return (*track, LENGTH) if len(table.targets) > 1 else track
+
+
+def place_of(threads: Threads) -> dict[str, Any]:
+    """What a row says about its threads, by column."""
+    return {"track": threads.track, "length": length(threads.target)}
 
 
 def label_of(threads: Threads, table: Reproduction, what: str) -> str:
-    """Names a bar: what it is, and the length where there are several."""
-    return f"{length(threads.target)} · {what}" if len(table.targets) > 1 else what
+    """Names a bar: what it is, and the track and the length where there are several."""
+    parts = (
+        threads.track if len(table.tracks) > 1 else None,
+        length(threads.target) if len(table.targets) > 1 else None,
+        what,
+    )
+    return " · ".join(part for part in parts if part)
 
 
 def described(lab: Lab, threads: Sequence[Threads]) -> str:
@@ -104,8 +135,7 @@ def described(lab: Lab, threads: Sequence[Threads]) -> str:
 
 def _track(threads: Threads) -> str:
     """Names the track of threads that are not as written."""
-    track = track_of(threads.packages[0].settings)
-    return "" if track in (None, AS_WRITTEN) else f"; {track}"
+    return "" if threads.track in (None, AS_WRITTEN) else f"; {threads.track}"
 
 
 def page(

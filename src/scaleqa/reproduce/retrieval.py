@@ -25,6 +25,7 @@ from scaleqa.reproduce.reproduction import (
     lengths,
     notes,
     page,
+    place_of,
 )
 from scaleqa.specs import Spec
 from tsim import environment, weights
@@ -49,7 +50,7 @@ def episodes(lab: Lab, table: Reproduction) -> Page:
     rows, shown, used = [], [], []
     for threads, system in combinations(lab, table):
         found = retrieval(lab.retrieve(system, threads))
-        beside = _beside(system, identity, threads.target)
+        beside = _beside(system, identity, threads.printed)
         rows.append({**recall_row(threads, found), **_together(found), **beside})
         shown.append(_bar(threads, found, table, beside.get("paper_recall")))
         used.append(threads)
@@ -223,7 +224,7 @@ def embedders(lab: Lab, table: Reproduction) -> Page:
 def recall_row(threads: Threads, found: Retrieval) -> dict[str, Any]:
     """Returns recall by column."""
     return {
-        "length": length(threads.target),
+        **place_of(threads),
         "system": found.system,
         "questions": found.questions,
         "recall_at_5": found.recalled.value,
@@ -243,7 +244,7 @@ def _together(found: Retrieval) -> dict[str, Any]:
     }
 
 
-def _beside(system: str, identity: str, target: int) -> dict[str, Any]:
+def _beside(system: str, identity: str, target: int | None) -> dict[str, Any]:
     return {
         "paper_recall": paper.recall(system, identity, target),
         "paper_recall_large": paper.recall(system, paper.LARGE, target),
