@@ -200,12 +200,13 @@ def test_a_reader_sees_one_item_at_a_time_and_nothing_else(sharded):
     for place, answer in enumerate(["B", "c", SAID, "none", "(A)", "ANSWER: D"][:count]):
         assert prompts[place].rstrip() in again
         assert not any(other in again for other in prompts[:place] + prompts[place + 1 :])
-        again = scaleqa("batch", "read", shard, "--answer", answer)
+        again = scaleqa("batch", "read", shard, "--item", place + 1, "--answer", answer)
     assert again.strip() == "finished"
     kept = [json.loads(line) for line in (shard / ANSWERS).read_text().splitlines()]
     said = [line["response"]["body"]["choices"][0]["message"]["content"] for line in kept]
     assert said == ["B", "C", SAID, "none", "(A)", "ANSWER: D"][:count]
-    assert "already" in scaleqa("batch", "read", shard, "--answer", "A", fails=True)
+    said = scaleqa("batch", "read", shard, "--item", count, "--answer", "A", fails=True)
+    assert "already" in said
     everything = "".join(path.read_text() for path in shard.iterdir())
     for one in shards[0].items:
         assert one.exported.row.id not in everything
@@ -216,17 +217,19 @@ def test_a_reader_sees_one_item_at_a_time_and_nothing_else(sharded):
 def test_what_is_no_answer_is_refused(sharded):
     out, shards = sharded
     shard = out / shards[0].name
-    assert "nothing was shown" in scaleqa("batch", "read", shard, "--answer", "A", fails=True)
+    first = ("batch", "read", shard, "--item", 1, "--answer")
+    assert "nothing was shown" in scaleqa(*first, "A", fails=True)
     scaleqa("batch", "read", shard)
+    assert "--item" in scaleqa("batch", "read", shard, "--answer", "A", fails=True)
     for wrong in ("E", "", "A or B", "ANSWER: A\nANSWER: B", "I think it is A"):
-        scaleqa("batch", "read", shard, "--answer", wrong, fails=True)
+        scaleqa(*first, wrong, fails=True)
     said = scaleqa("batch", "read", shard, "--answer", "A", "--item", "2", fails=True)
     assert "item 2 is not the one to answer" in said
     assert not (shard / ANSWERS).exists()
-    shown = json.loads(scaleqa("batch", "read", shard, "--answer", "A", "--item", 1, "--json"))
+    shown = json.loads(scaleqa(*first, "A", "--json"))
     assert (shown["state"], shown["item"], shown["left"]) == ("item", 2, len(shards[0].items) - 1)
     with ItemDirectory(shard).held():
-        said = scaleqa("batch", "read", shard, "--answer", "A", fails=True)
+        said = scaleqa(*first, "A", fails=True)
     assert "somebody else is reading" in said
 
 
@@ -288,7 +291,7 @@ def test_the_commands_go_together(files, tiny, tmp_path, monkeypatch):
     )
     first = out / found["shards"][0]["shard"]
     scaleqa("batch", "read", first)
-    scaleqa("batch", "read", first, "--answer", "A")
+    scaleqa("batch", "read", first, "--item", 1, "--answer", "A")
     checked = json.loads(scaleqa("batch", "check", *files, out, "--json"))
     assert checked["leaks"] == []
     assert sum(one["answered"] for one in checked["counts"]) == 1
@@ -309,7 +312,7 @@ def test_the_commands_go_together(files, tiny, tmp_path, monkeypatch):
         if other_track(files, item.custom_id, answered_by[0]["track"])
     )
     scaleqa("batch", "read", out / second)
-    scaleqa("batch", "read", out / second, "--answer", "A")
+    scaleqa("batch", "read", out / second, "--item", 1, "--answer", "A")
     assert "Accuracy by track" in scaleqa("batch", "import", *files, out, *named)
     scaleqa("report", tmp_path / "r", "--out", tmp_path / "report.html")
     assert "All tracks" in (tmp_path / "report.html").read_text()

@@ -80,7 +80,8 @@ def read(
         typer.Option(help="Answer to the item shown last, or - for standard input."),
     ] = None,
     item: Annotated[
-        int | None, typer.Option(help="Number of the item that is answered, to be sure.")
+        int | None,
+        typer.Option(help="Number of the item that is answered, as shown; needed with --answer."),
     ] = None,
     context: Annotated[
         bool, typer.Option("--context", help="Show a context again that all items share.")
@@ -89,8 +90,11 @@ def read(
 ) -> None:
     """Show the next item; with --answer, record the answer to the one shown and go on.
 
-    Example: scaleqa batch read batch/shards/w01-001 --answer B
+    Example: scaleqa batch read batch/shards/w01-001 --item 1 --answer B
     """
+    # A reader who mistakes the directory would otherwise answer somebody else's item.
+    if answer is not None and item is None:
+        raise DataError("--answer needs the number of the item that it is for, such as --item 1")
     opened = ItemDirectory(directory)
     with opened.held():
         if answer is not None:
