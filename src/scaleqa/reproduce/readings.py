@@ -63,7 +63,7 @@ def _side_by_side(both: Sequence[tuple[Group, Sequence[Main]]]) -> Section:
     lines: dict[str, dict[str, Any]] = {}
     columns = [Column(key="system", head="system", form=text)]
     for number, (one, main) in enumerate(both):
-        name = label(one.setting, one.questions)
+        name = _name(one)
         columns += [
             Column(key=f"strict {number}", head=f"{name}: strict accuracy", form=percent,
                    below=(Column(key=f"interval {number}", head="95 %", form=percent_span),)),
@@ -95,7 +95,7 @@ def _sections(both: Sequence[tuple[Group, Sequence[Main]]]) -> Iterator[Section]
         said = Notes(items=tuple(note.long for note in Signs(one.setting).notes))
         rows = (row for own in one.rows.values() for row in own)
         yield Section(
-            title=label(one.setting, one.questions),
+            title=_name(one),
             blocks=(
                 *comparison(one, main, palette),
                 *sections.audit(one, main, palette),
@@ -105,3 +105,11 @@ def _sections(both: Sequence[tuple[Group, Sequence[Main]]]) -> Iterator[Section]
                 Facts(items=provenance_of(rows).facts),
             ),
         )
+
+
+def _name(one: Group) -> str:
+    """Names a setting; the split tells settings apart that differ in their records only."""
+    splits = {row.split for own in one.rows.values() for row in own}
+    (split,) = splits if len(splits) == 1 else (None,)
+    name = label(one.setting, one.questions)
+    return f"{split}, {name}" if split else name
