@@ -549,6 +549,7 @@ def test_a_stand_in_says_that_no_model_answers(chat, tmp_path, monkeypatch):
     server.close()
     assert {one.name: (one.chats, one.stand_in) for one in backends()} == {
         "extractive": (False, True), "gguf": (True, False), "openai": (True, False),
+        "reader": (False, False),
     }  # fmt: skip
 
 
@@ -620,7 +621,7 @@ def test_an_outside_package_brings_a_backend(tmp_path):
     ran = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
     )
-    names = ["extractive", "gguf", "openai", "parrot"]
+    names = ["extractive", "gguf", "openai", "parrot", "reader"]
     assert json.loads(ran.stdout) == ["polly", True, names]
 
 
