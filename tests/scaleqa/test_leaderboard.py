@@ -11,7 +11,10 @@ from scaleqa.cli.app import main
 from scaleqa.datasets import open_threads
 from scaleqa.errors import DataError
 from scaleqa.evaluate import RunSettings, run_systems
-from scaleqa.evaluate.rowfile import all_rows
+from scaleqa.evaluate.batch import sample_ranks
+from scaleqa.evaluate.rowfile import all_rows, row_path, write_rows
+from scaleqa.evaluate.verdicts import VerdictFile, judgement, verdict_path
+from scaleqa.judges import Verdict as Found
 from scaleqa.leaderboard import (
     About,
     Claims,
@@ -73,11 +76,13 @@ def answers(packages, tiny_embedder, tmp_path_factory):
     return out
 
 
-def made(run: Path, out: Path, system: str = SYSTEMS[0], change=None, verdicts=(), **claims):
+def made(
+    run: Path, out: Path, system: str = SYSTEMS[0], change=None, verdicts=(), seed=None, **claims
+):
     """A result as whoever cheats would make it: figures and hashes follow from changed rows."""
     rows = [slim(row) for row in chosen_rows(all_rows(run), system)]
     rows = change(rows) if change else rows
-    asked = asked_of(DATA, BUILT[DATA]).model_copy(update={"asked": len(rows)})
+    asked = asked_of(DATA, BUILT[DATA]).model_copy(update={"asked": len(rows), "sample_seed": seed})
     result = make_result(rows, Claims(data=DATA, **claims), verdicts, asked)
     write_submission(out, result, rows, verdicts)
     return out
@@ -108,6 +113,12 @@ def command(monkeypatch, *words: object) -> int:
     except SystemExit as ended:
         return int(ended.code or 0)
     return 0
+
+
+def drawn(count: int, seed: int = 0):
+    """Keeps the rows of a sample."""
+    ranks = sample_ranks(BUILT[DATA], count, seed)
+    return lambda rows: [row for row in rows if row.id in ranks]
 
 
 def flipped(rows, **changes):
@@ -297,6 +308,126 @@ def test_several_judges_give_a_sensitivity(answers, tmp_path):
         made(answers, tmp_path / "two", verdicts=verdicts[1:])
 
 
+def test_a_sample_follows_and_says_of_how_many(answers, packages, tiny_embedder, tmp_path):
+    path = made(answers, tmp_path / "one", change=drawn(10), seed=0)
+    found = read_submission(path)
+    checked = check(found, BUILT)
+    assert {one.state for one in checked.findings} == {State.HOLDS}
+    asked = found.result.questions
+    assert (asked.asked, asked.of, asked.seed, asked.sample_seed) == (10, 1500, 11, 0)
+    assert found.result.figures.questions == 10
+    text = to_markdown(leaderboard_page([Entry(submission=found, checked=checked)]), "board")
+    assert "10 of 1,500, seed 11, sample seed 0" in text
+    again = recompute(found, packages, tiny_embedder, questions=3)
+    assert again.state is State.HOLDS
+
+
+def test_results_without_a_sample_do_not_mention_one(run, tmp_path):
+    path = made(run, tmp_path / "one")
+    assert "sample" not in (path / "result.json").read_text("utf-8")
+
+
+def last_of(count: int) -> str:
+    """The question that a sample of one fewer does not have."""
+    return list(sample_ranks(BUILT[DATA], count, 0))[-1]
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_row_dropped_from_a_sample_is_refused(answers, tmp_path, counted):
+    def drop(rows):
+        kept = drawn(10)(rows)
+        wrong = next(r for r in kept if not r.answered.correct and r.id != last_of(10))
+        return [row for row in kept if row is not wrong]
+
+    path = made(answers, tmp_path / "one", change=drop, seed=0)
+    if not counted:
+        edited(path, questions__asked=10)
+    found = differs(path)
+    assert "of the sample" in found[About.DATA]
+    assert (About.FIGURES in found) is not counted
+
+
+def test_other_questions_than_those_of_the_sample_are_refused(answers, tmp_path):
+    def swap(rows):
+        kept = drawn(10)(rows)
+        (other,) = [row for row in rows if row.id == last_of(11)]
+        return sorted([*kept[1:], other], key=lambda row: (row.run.package, row.place))
+
+    found = differs(made(answers, tmp_path / "swapped", change=swap, seed=0))
+    assert "no row for" in found[About.DATA]
+    assert f"rows for {last_of(11)}, not of the sample" in found[About.DATA]
+    for seed in (1, None):
+        other = differs(made(answers, tmp_path / f"seed{seed}", change=drawn(10), seed=seed))
+        assert About.DATA in other
+
+
+def test_rows_added_to_a_sample_are_refused(answers, tmp_path):
+    path = made(answers, tmp_path / "one", change=drawn(11), seed=0)
+    assert not differs(path)
+    found = differs(edited(path, questions__asked=10))
+    assert f"rows for {last_of(11)}, not of the sample" in found[About.DATA]
+    assert "questions.asked is 10, there are 11 rows" in found[About.FIGURES]
+    twice = made(answers, tmp_path / "two", change=lambda rows: [*drawn(10)(rows), rows[0]], seed=0)
+    assert differs(twice)
+
+
+@pytest.mark.parametrize("count", [0, -1, 25])
+def test_a_sample_that_cannot_be_drawn_is_refused(answers, tmp_path, count):
+    path = made(answers, tmp_path / "one", change=drawn(10), seed=0)
+    found = differs(edited(path, questions__asked=count))
+    assert f"a sample of {count} was asked for; there are 24" in found[About.DATA]
+
+
+@pytest.mark.parametrize("place", [-1, 24, 10**6])
+def test_a_place_that_no_question_has_hides_nothing(answers, tmp_path, place):
+    def move(rows):
+        kept = drawn(10)(rows)
+        chosen = 0 if place < 0 else -1
+        return [
+            row.model_copy(update={"place": place, "gold": "A"}) if row is kept[chosen] else row
+            for row in kept
+        ]
+
+    found = differs(made(answers, tmp_path / "one", change=move, seed=0))
+    assert f"place {place}, of " in found[About.DATA]
+
+
+def test_a_sample_without_its_data_is_said_to_be_unchecked(answers, tmp_path):
+    path = made(answers, tmp_path / "one", change=drawn(10), seed=0)
+    found = check(read_submission(edited(path, data__spec="longmemeval:file=nowhere.json")), {})
+    assert found.state(About.DATA) is State.OPEN
+    assert not found.refused
+
+
+def test_the_command_takes_a_sample_with_the_verdicts_beside_it(
+    answers, tmp_path, monkeypatch, capsys
+):
+    rows = drawn(10)(chosen_rows(all_rows(answers), SYSTEMS[0]))
+    run, judge = tmp_path / "run", "judge/j.v1/abc/strict"
+    for package in sorted({row.run.package for row in rows}):
+        own = [row for row in rows if row.run.package == package]
+        file = row_path(run, SYSTEMS[0], package)
+        write_rows(file, own)
+        beside = VerdictFile(verdict_path(file, judge), judge)
+        for row in own:
+            beside.append(judgement(row, Found(correct=False, answer=None), None))
+        beside.close()
+    out = tmp_path / "results" / "one"
+    words = ("add", run, "--out", out, "--sample", 10)
+    assert command(monkeypatch, *words) == 1
+    assert "name the data set with --data" in capsys.readouterr().err
+    # The sample of the seed that exports have by default is another one.
+    assert command(monkeypatch, *words, "--data", DATA) == 1
+    assert "of the sample" in capsys.readouterr().err
+    assert not out.exists()
+    assert command(monkeypatch, *words, "--data", DATA, "--seed", 0) == 0
+    assert command(monkeypatch, "check", out) == 0
+    found = read_submission(out)
+    assert [one.identity for one in found.result.judges] == ["letter/1", judge]
+    assert found.result.judge_sensitivity.lowest == 0
+    assert not any(row.judged for row in found.rows)
+
+
 def test_a_system_that_runs_again_does_the_same_and_a_forger_is_found(
     run, packages, tiny_embedder, tmp_path
 ):
@@ -363,6 +494,25 @@ def test_tables_are_ranked_and_ties_are_marked(run, answers, tmp_path):
     assert "not distinguishable from the best" in text
     assert "one judge" in text
     assert text.index(": retrieval") < text.index(": answers")
+
+
+def test_a_sample_of_easy_questions_does_not_make_others_lower(run, tmp_path):
+    def hitting(count, keep):
+        """Hits for the first questions of a sample of 12, and for no others."""
+        ranks = sample_ranks(BUILT[DATA], count, 0)
+        return lambda rows: [
+            row.model_copy(update={"hit": row.id in ranks}) for row in drawn(keep)(rows)
+        ]
+
+    # Half of the questions each; of the 12 questions of both, the second has all and not half.
+    part = made(run, tmp_path / "a", change=hitting(6, 12), seed=0)
+    whole = made(run, tmp_path / "b", change=hitting(12, 24))
+    submissions = [read_submission(path) for path in (part, whole)]
+    entries = [Entry(submission=one, checked=check(one, BUILT)) for one in submissions]
+    text = to_markdown(leaderboard_page(entries), "leaderboard")
+    assert "| best |" in text
+    assert "| higher on the questions of both |" in text
+    assert "| lower |" not in text
 
 
 def test_the_command_makes_checks_and_shows_results(run, tmp_path, monkeypatch, capsys):

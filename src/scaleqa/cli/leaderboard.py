@@ -10,7 +10,9 @@ import typer
 from scaleqa import __version__
 from scaleqa.cli.arguments import EmbeddingModel, require_writable
 from scaleqa.errors import DataError, InvalidError
-from scaleqa.evaluate.rowfile import all_rows, write_whole
+from scaleqa.evaluate.batch import SEED as SAMPLE_SEED
+from scaleqa.evaluate.rowfile import write_whole
+from scaleqa.evaluate.verdicts import judged_rows
 from scaleqa.leaderboard import (
     Checked,
     Claims,
@@ -18,6 +20,7 @@ from scaleqa.leaderboard import (
     Receipt,
     State,
     Submission,
+    apart,
     asked_of,
     check,
     chosen_rows,
@@ -56,13 +59,18 @@ Results = Annotated[
 @app.command()
 def add(
     run: Annotated[
-        Path, typer.Argument(help="Directory of rows from scaleqa run or scaleqa retrieve.")
+        Path, typer.Argument(help="Directory of rows: of scaleqa run, retrieve or batch import.")
     ],
     out: Annotated[Path, typer.Option(help="Directory for the result, such as results/NAME.")],
     data: Annotated[
         str | None,
         typer.Option(help="The data set of the run, such as scaleqa:split=s2,target=128k."),
     ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Questions asked, where batch export took a sample of them."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = SAMPLE_SEED,
     system: Annotated[
         str | None, typer.Option(help="The system, if the run has several: name:key=value.")
     ] = None,
@@ -72,7 +80,10 @@ def add(
     link: Annotated[str | None, typer.Option(help="Where the system is described.")] = None,
     note: Annotated[str, typer.Option(help="A sentence for readers.")] = "",
     verdicts: Annotated[
-        Path | None, typer.Option(help="Verdicts of further judges, as lines of JSON.")
+        Path | None,
+        typer.Option(
+            help="Verdicts of further judges, as lines of JSON, besides those of scaleqa judge."
+        ),
     ] = None,
     contexts: Annotated[
         bool, typer.Option(help="Keep texts and contexts in the rows, if they have them.")
@@ -85,12 +96,14 @@ def add(
     """
     if out.exists():
         raise DataError(f"{out} exists already; remove it, or choose another --out")
-    rows = chosen_rows(all_rows(run, detail=True), system)
+    if sample and not data:
+        raise DataError("a sample is drawn again to be checked; name the data set with --data")
+    rows, further = apart(chosen_rows(judged_rows(run), system))
     rows = rows if contexts else [slim(row) for row in rows]
-    further = read_verdicts(verdicts) if verdicts else []
+    further += read_verdicts(verdicts) if verdicts else []
     claims = Claims(data=data, version=version, link=link, note=note)
     packages = rebuilt(data) if data else []
-    asked = asked_of(data, packages) if data else None
+    asked = asked_of(data, packages, sample, seed) if data else None
     result = make_result(rows, claims, further, asked)
     made = Submission(
         path=out, result=result, rows=rows, rows_sha256=result.rows_sha256, verdicts=further

@@ -10,7 +10,15 @@ from scaleqa.leaderboard.files import (
     write_receipt,
     write_submission,
 )
-from scaleqa.leaderboard.making import Claims, asked_of, chosen_rows, make_result, rebuilt, slim
+from scaleqa.leaderboard.making import (
+    Claims,
+    apart,
+    asked_of,
+    chosen_rows,
+    make_result,
+    rebuilt,
+    slim,
+)
 from scaleqa.leaderboard.page import leaderboard_page
 from scaleqa.leaderboard.recomputing import recompute
 from scaleqa.leaderboard.schema import Receipt, Result, Verdict, json_schema
@@ -27,6 +35,7 @@ __all__ = [
     "State",
     "Submission",
     "Verdict",
+    "apart",
     "asked_of",
     "check",
     "chosen_rows",

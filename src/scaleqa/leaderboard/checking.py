@@ -18,7 +18,7 @@ from scaleqa.leaderboard.consistency import (
     shown_known,
 )
 from scaleqa.leaderboard.files import Submission
-from scaleqa.leaderboard.making import Claims, asked_of, make_result, rebuilt
+from scaleqa.leaderboard.making import Claims, asked_of, make_result, rebuilt, sampled
 from scaleqa.leaderboard.schema import Asked
 from scaleqa.packages import Package
 
@@ -35,11 +35,12 @@ class About(StrEnum):
     """The parts of a check."""
 
     ROWS = "rows"
-    """Every question once, in order."""
+    """Every question once, in order; all of them, unless a sample was asked."""
     HITS = "hits"
     """They follow from the turns that were shown."""
     DATA = "data"
-    """Packages, ids and evidence are those of the data set, rebuilt."""
+    """Packages, ids and evidence are those of the data set, rebuilt, and a sample is the one that
+    its size and seed give."""
     FIGURES = "figures"
     """They follow from the rows."""
     SYSTEM = "system"
@@ -97,8 +98,10 @@ def check(submission: Submission, built: dict[str, tuple[Package, ...]] | None =
         missing = Finding(about=About.ROWS, state=State.DIFFERS, words="there are none")
         return Checked(name=submission.name, findings=(missing,))
     data, packages, asked = _data(submission, built)
+    sample = submission.result.questions.sample_seed is not None
+    uneven = [*doubled_or_missing(rows, sample=sample)]
     findings = (
-        _judged(About.ROWS, [*doubled_or_missing(rows)], f"{len(rows)} questions, each once"),
+        _judged(About.ROWS, uneven, f"{len(rows)} questions, each once"),
         _hits(submission),
         data,
         _judged(About.FIGURES, [*_figures(submission, asked)], "all follow from the rows"),
@@ -118,7 +121,7 @@ def _data(
     submission: Submission, built: dict[str, tuple[Package, ...]]
 ) -> tuple[Finding, tuple[Package, ...], Asked | None]:
     """Rebuilds the packages and compares; also counts the questions that could have been asked."""
-    spec = submission.result.data.spec
+    spec, claimed = submission.result.data.spec, submission.result.questions
     if spec is None:
         words = "the result names no data set to rebuild its packages from"
         return Finding(about=About.DATA, state=State.OPEN, words=words), (), None
@@ -129,9 +132,17 @@ def _data(
         asked = asked_of(spec, packages)
     except DataError as error:
         return Finding(about=About.DATA, state=State.OPEN, words=str(error)), (), None
-    wrong = [*differences(submission.rows, packages)]
-    hashes = ", ".join(f"{package.name} {package.sha256[:12]}" for package in packages)
-    return _judged(About.DATA, wrong, f"rebuilt: {hashes}"), packages, asked
+    try:
+        sample = sampled(packages, claimed)
+    except DataError as error:
+        return _judged(About.DATA, [str(error)], ""), packages, None
+    words = "rebuilt: " + ", ".join(f"{one.name} {one.sha256[:12]}" for one in packages)
+    if sample is not None:
+        drawn = {"asked": len(sample), "sample_seed": claimed.sample_seed}
+        asked = asked.model_copy(update=drawn)
+        words += f"; the sample of {len(sample)} with seed {claimed.sample_seed}, drawn again"
+    wrong = [*differences(submission.rows, packages, sample)]
+    return _judged(About.DATA, wrong, words), packages, asked
 
 
 def _figures(submission: Submission, asked: Asked | None) -> Iterator[str]:

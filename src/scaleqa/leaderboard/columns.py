@@ -70,7 +70,7 @@ ANSWERS = (
     IN_CONTEXT,
     TOKENS,
     QUESTIONS,
-    Column(key="model", head="model", form=text, hover="model_whole"),
+    Column(key="model", head="reader", form=text, hover="model_whole"),
     Column(key="judge", head="judge", form=text, hover="judge_whole"),
     Column(key="sensitivity", head="judge sensitivity", form=text),
     *COSTS,

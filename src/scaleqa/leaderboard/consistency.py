@@ -1,7 +1,7 @@
 """Pure: whether rows are whole and agree with themselves, and with the packages they are about."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from scaleqa.evaluate.rows import Row
 from scaleqa.packages import Package
@@ -12,8 +12,8 @@ from tsim.toolkit import tokens
 NAMED = 3
 
 
-def doubled_or_missing(rows: Sequence[Row]) -> Iterator[str]:
-    """Finds questions with two rows, and places without one."""
+def doubled_or_missing(rows: Sequence[Row], *, sample: bool = False) -> Iterator[str]:
+    """Finds questions with two rows, and places without one, which a sample may have."""
     by_package: dict[str, list[Row]] = {}
     for row in rows:
         by_package.setdefault(row.run.package, []).append(row)
@@ -24,7 +24,7 @@ def doubled_or_missing(rows: Sequence[Row]) -> Iterator[str]:
         if len(hashes) > 1:
             yield f"{name}: rows of {len(hashes)} packages of this name"
         places = [row.place for row in own]
-        missing = sorted({*range(max(places) + 1)} - {*places})
+        missing = [] if sample else sorted({*range(max(places) + 1)} - {*places})
         if missing:
             yield f"{name}: no row for the questions at {_named(missing)}"
         elif len(ids) == len(own) and places != sorted(places):
@@ -62,9 +62,22 @@ def shown_known(rows: Sequence[Row]) -> bool:
     return all(row.detail is not None for row in rows)
 
 
-def differences(rows: Sequence[Row], packages: Sequence[Package]) -> Iterator[str]:
-    """Finds what rows say otherwise than the packages that they claim to be about."""
-    known = {package.name: package for package in packages}
+def differences(
+    rows: Sequence[Row], packages: Sequence[Package], sample: Set[str] | None = None
+) -> Iterator[str]:
+    """Finds what rows say otherwise than the packages that they claim to be about.
+
+    Args:
+        rows: The rows.
+        packages: The packages of the data set.
+        sample: Ids of the questions that were to be asked; None for all.
+    """
+    wanted = {
+        package.name: [one.id for one in package.questions if sample is None or one.id in sample]
+        for package in packages
+    }
+    # A small sample may leave out a package.
+    known = {package.name: package for package in packages if wanted[package.name]}
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.run.package, []).append(row)
@@ -75,7 +88,9 @@ def differences(rows: Sequence[Row], packages: Sequence[Package]) -> Iterator[st
         claimed = own[0].run.package_sha256
         if claimed != package.sha256:
             yield f"{name}: sha256 {claimed}, rebuilt it is {package.sha256}"
-        if len(own) != len(package.questions):
+        if sample is not None:
+            yield from (f"{name}: {line}" for line in _other_questions(own, wanted[name]))
+        elif len(own) != len(package.questions):
             yield f"{name}: {len(own)} rows for {len(package.questions)} questions"
         yield from (f"{name}, {line}" for row in own for line in _question(row, package))
 
@@ -86,8 +101,17 @@ def few(lines: Sequence[str]) -> str:
     return "; ".join(lines[:NAMED]) + more
 
 
+def _other_questions(rows: Sequence[Row], wanted: Sequence[str]) -> Iterator[str]:
+    asked = {row.id for row in rows}
+    if missing := [id_ for id_ in wanted if id_ not in asked]:
+        yield f"no row for {_named(missing)} of the sample"
+    if others := sorted(asked - {*wanted}):
+        yield f"rows for {_named(others)}, not of the sample"
+
+
 def _question(row: Row, package: Package) -> Iterator[str]:
-    if row.place >= len(package.questions):
+    if not 0 <= row.place < len(package.questions):
+        yield f"{row.id}: place {row.place}, of {len(package.questions)} questions"
         return
     asked = package.questions[row.place]
     pairs = {

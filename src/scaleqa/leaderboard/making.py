@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from scaleqa.datasets import dataset_names, find_dataset, open_threads
 from scaleqa.errors import DataError
+from scaleqa.evaluate.batch import SEED, sample_ranks
 from scaleqa.evaluate.rows import Detail, Row, Run
 from scaleqa.figures.groups import setting_of
 from scaleqa.leaderboard.figures import figures_of, further_judge, own_judge, sensitivity
@@ -137,6 +138,21 @@ def slim(row: Row) -> Row:
     )
 
 
+def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Verdict]]:
+    """Parts rows from what further judges say of them, which a result keeps in a file of its own.
+
+    What the judge of the rows said a second time does not make it another one.
+    """
+    verdicts = [
+        Verdict(judge=judge, package=row.run.package, id=row.id, correct=correct)
+        for row in rows
+        for judge, correct in (row.judged or {}).items()
+        if not (row.run.reader and row.run.reader.judge == judge)
+    ]
+    verdicts.sort(key=lambda one: one.judge)
+    return [row.model_copy(update={"judged": None}) for row in rows], verdicts
+
+
 def rebuilt(data: str) -> list[Package]:
     """Builds the packages of a data set. Only registered ones: a result may name no program.
 
@@ -149,12 +165,38 @@ def rebuilt(data: str) -> list[Package]:
     return open_threads(data)
 
 
-def asked_of(data: str, packages: Sequence[Package]) -> Asked:
-    """Counts the questions of a data set, and of how many they were chosen.
+def asked_of(
+    data: str, packages: Sequence[Package], sample: int | None = None, seed: int = SEED
+) -> Asked:
+    """Counts the questions of a data set that are asked, and of how many they were chosen.
+
+    Args:
+        data: The data set.
+        packages: Its packages.
+        sample: How many of their questions are asked, a stratified sample; None for all.
+        seed: Decides which.
 
     Raises:
         DataError: The data set cannot be built.
     """
+    every = _chosen_of(data, packages)
+    if sample is None:
+        return every
+    return every.model_copy(update={"asked": sample, "sample_seed": seed})
+
+
+def sampled(packages: Sequence[Package], asked: Asked) -> frozenset[str] | None:
+    """Draws the sample that a result says was asked; returns ids of questions, None for all.
+
+    Raises:
+        DataError: There are fewer questions.
+    """
+    if asked.sample_seed is None:
+        return None
+    return frozenset(sample_ranks(packages, asked.asked, asked.sample_seed))
+
+
+def _chosen_of(data: str, packages: Sequence[Package]) -> Asked:
     asked = sum(len(package.questions) for package in packages)
     spec = Spec.parse(data)
     if CHOICE not in spec.options:

@@ -165,13 +165,20 @@ def _standing(line: Line) -> str:
     apart = line.told_apart
     if apart is None:
         return "other questions than the best"
-    return "lower" if apart else "not distinguishable from the best"
+    if not apart:
+        return "not distinguishable from the best"
+    # Of two samples, the one with the lower figure may have had the harder questions.
+    lower = line.against is None or line.against.difference.difference < 0
+    return "lower" if lower else "higher on the questions of both"
 
 
 def _asked(result: Result) -> str:
     asked = result.questions
-    every = f"{asked.asked:,}"
-    return every if asked.asked == asked.of else f"{every} of {asked.of:,}, seed {asked.seed}"
+    if asked.asked == asked.of:
+        return f"{asked.asked:,}"
+    seeds = {"seed": asked.seed, "sample seed": asked.sample_seed}
+    named = [f"{name} {seed}" for name, seed in seeds.items() if seed is not None]
+    return ", ".join([f"{asked.asked:,} of {asked.of:,}", *named])
 
 
 def _sensitivity(result: Result) -> str:

@@ -52,7 +52,7 @@ class PackageOf(Stored):
     sha256: Sha256
     turns: int | None = None
     questions: int
-    """All of them were asked."""
+    """How many of its questions were asked: all, but for a sample."""
 
 
 class Data(Stored):
@@ -76,7 +76,10 @@ class Asked(Stored):
     of: int
     """Questions of the data set without a choice of some; as many as asked if it is not named."""
     seed: int | None = None
-    """Seed of the choice; None if all were asked."""
+    """Seed of the choice that the data set names; None if it names none."""
+    sample_seed: int | None = None
+    """Seed of the sample, as `scaleqa batch export --sample` draws it; None if all questions of the
+    data set were asked."""
 
 
 class Reader(Stored):
