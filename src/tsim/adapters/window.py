@@ -142,12 +142,12 @@ def besides(
     arrange = chronological if spans else list
     left = budget - OVERHEAD - measure.tokens(preamble)
     chosen = fit(rest, left, measure, terms=terms, arrange=arrange) if left > 0 else []
-    # Tokens do not quite add up where the preamble ends.
-    while chosen and price(preamble + render(arrange(chosen)), measure) > budget:
-        chosen.pop()
-    if not chosen:
-        return Besides()
-    return Besides(hits=tuple(chosen), text=preamble + render(arrange(chosen)))
+    while chosen:
+        text = preamble + render(arrange(chosen))
+        if price(text, measure) <= budget:
+            return Besides(hits=tuple(chosen), text=text)
+        chosen.pop()  # tokens do not quite add up where the preamble ends
+    return Besides()
 
 
 def _together(said: Sequence[Said[M]]) -> Iterator[list[Said[M]]]:

@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from tsim.types import Hit, Turn, ids
 
@@ -95,13 +96,13 @@ def line(turn: Turn) -> str:
 
 def said(role: str, text: str) -> str:
     """Returns what a speaker said as it appears in a context."""
-    speaker = json.dumps(role) if _unclear(role, UNCLEAR_ROLE) else role
-    return f"{speaker}: {indented(text)}"
+    return f"{_speaker(role)}: {indented(text)}"
 
 
 def indented(text: str) -> str:
     """Returns a text whose lines, but for the first, begin with a space."""
-    return BROKEN.sub(" ", text)
+    # Nothing that ends a line is printable, and that is known sooner.
+    return text if text.isprintable() else BROKEN.sub(" ", text)
 
 
 def excerpt(turn: Turn) -> str:
@@ -177,6 +178,12 @@ def _name(thread: str) -> str:
     if not thread:
         return ""
     return f"{json.dumps(thread) if _unclear(thread, UNCLEAR_THREAD) else thread} "
+
+
+@lru_cache(maxsize=1 << 10)
+def _speaker(role: str) -> str:
+    """Returns the name of a speaker as lines have it."""
+    return json.dumps(role) if _unclear(role, UNCLEAR_ROLE) else role
 
 
 def _unclear(name: str, pattern: re.Pattern[str]) -> bool:

@@ -50,15 +50,16 @@ def divide(messages: Sequence[Message], recent: int) -> History:
         recent: How many are kept at least, without instructions.
     """
     users = [place for place, one in enumerate(messages) if one.get("role") == USER]
-    spoken = [place for place, one in enumerate(messages) if not instructs(one)]
+    leads = [instructs(one) for one in messages]
+    spoken = [place for place, lead in enumerate(leads) if not lead]
     begin = _speaking(users, min([*users[-1:], *spoken[-recent:], len(messages)]))
     needed = _needed(messages)
     while begin and needed[begin] < begin:
         begin = _speaking(users, needed[begin])
     before = range(begin)
     return History(
-        lead=tuple(place for place in before if instructs(messages[place])),
-        older=tuple(place for place in before if not instructs(messages[place])),
+        lead=tuple(place for place in before if leads[place]),
+        older=tuple(place for place in before if not leads[place]),
         recent=tuple(range(begin, len(messages))),
         asked=users[-1] if users else None,
         question=question_of(messages[users[-1]]) if users else "",

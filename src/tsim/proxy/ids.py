@@ -65,8 +65,5 @@ def turns_of(message: Message, name: str) -> list[NewTurn]:
 
 
 def _digest(*texts: str) -> str:
-    found = hashlib.blake2b(digest_size=BYTES)
-    for text in texts:
-        found.update(text.encode("utf-8", "surrogatepass"))
-        found.update(b"\0")
-    return found.hexdigest()
+    ended = "\0".join((*texts, ""))
+    return hashlib.blake2b(ended.encode("utf-8", "surrogatepass"), digest_size=BYTES).hexdigest()
