@@ -13,8 +13,11 @@ from scaleqa.backends.itemdir import ANSWERS
 from scaleqa.cli import readers
 from scaleqa.cli.arguments import (
     Assist,
+    Cache,
     EmbeddingModel,
     JudgeModel,
+    KeyVariable,
+    PerMinute,
     Price,
     Prompt,
     Systems,
@@ -97,14 +100,9 @@ def send(
     backend: Annotated[str, typer.Option(help="openai:MODEL[@BASE_URL] or gguf:NAME_OR_PATH.")],
     out: Annotated[Path, typer.Option(help="File for the answers, which is continued.")],
     workers: Annotated[int, typer.Option(min=1, help="Requests sent at once.")] = 1,
-    cache: Annotated[bool, typer.Option(help="Cache replies on disk.")] = True,
-    rpm: Annotated[
-        float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
-    ] = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
-    ] = None,
+    cache: Cache = True,
+    rpm: PerMinute = None,
+    key_env: KeyVariable = None,
     as_json: AsJson = False,
 ) -> None:
     """Send exported requests to a provider that answers at once; the same command continues.

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from scaleqa.backends import Access, Limiter, Stop, find_backend, open_backend, open_chat
-from scaleqa.cli.arguments import Assist
+from scaleqa.cli.arguments import Assist, KeyVariable, PerMinute
 from scaleqa.cli.executors import DEFAULT_LEASE, Jobs, Lease, Ray, Share, chosen
 from scaleqa.datasets.scaleqa import as_noise
 from scaleqa.errors import DataError
@@ -94,13 +94,8 @@ def make(
         Path | None,
         typer.Option(help="Rows with answers, of scaleqa batch import, to lay out (main only)."),
     ] = None,
-    rpm: Annotated[
-        float | None, typer.Option(min=0.01, help="Maximum requests per minute.")
-    ] = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option(help="Environment variable with the API key, if not OPENAI_API_KEY."),
-    ] = None,
+    rpm: PerMinute = None,
+    key_env: KeyVariable = None,
     jobs: Jobs = None,
     share: Share = None,
     ray: Ray = None,
