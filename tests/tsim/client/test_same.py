@@ -22,7 +22,7 @@ NOT_REMOTE = {
         *("open", "verify", "rebuild", "model", "preset", "erased", "count_tokens"),
         "rehearse",
     },
-    Thread: {"prepare", "find", "views", "map", "braid", "known", "unload"},
+    Thread: {"prepare", "find", "views", "map", "braid", "known", "unload", "warm"},
 }
 # Functions that count tokens stay where they are; contexts of several threads are written there.
 NOT_SENT = {"tokens", "named"}
