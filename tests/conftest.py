@@ -11,7 +11,8 @@ from tests.support.browser import launched
 from tests.support.tiny_bert import write_tiny_bert
 from tsim import LATE, OFFICIAL, Preset, environment
 from tsim.embed import OnnxEmbedder
-from tsim.embed.models import find_spec
+from tsim.embed.joined import JoinedEmbedder
+from tsim.embed.models import JOINED, find_spec
 from tsim.weights import model_dir
 
 ROOT = Path(__file__).parents[1]
@@ -59,7 +60,14 @@ def minilm() -> OnnxEmbedder:
 
 @pytest.fixture(scope="session")
 def gte() -> OnnxEmbedder:
+    """Without what all its vectors have in common."""
     return real_weights("gte-small")
+
+
+@pytest.fixture(scope="session")
+def both(minilm: OnnxEmbedder, gte: OnnxEmbedder) -> JoinedEmbedder:
+    """The two encoders, joined."""
+    return JoinedEmbedder(JOINED[0], [minilm, gte])
 
 
 @pytest.fixture(scope="session")

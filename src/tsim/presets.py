@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Generic, TypeAlias, TypeVar
 
-from tsim.embed import KNOWN_MODELS
+from tsim.embed.models import find_model
 from tsim.engine import EpisodeSettings, LateSettings, Settings
 from tsim.errors import InputError
-from tsim.fitted import UNFITTED, apply, load, ships
+from tsim.fitted import UNFITTED, apply, load, shipped
 from tsim.rank import RankSettings, ReentrySettings, SpanSettings
 from tsim.rank.fitted import trusting
 from tsim.segment import ConfidenceSettings, DriftRule, LinkSettings, RunSettings
@@ -165,7 +165,7 @@ UNFITTED_LATE = LateSettings(
 # used for other languages. Chosen on the data set `languages`.
 OTHER_MODELS = 2.0
 # The embedding models that the package has fitted weights for, by identity.
-FITTED: Mapping[str, str] = {spec.identity: spec.name for spec in KNOWN_MODELS if ships(spec.name)}
+FITTED: Mapping[str, str] = {find_model(name).identity: name for name in shipped()}
 LATE: Preset[LateSettings] = Preset(
     name="late",
     settings=apply(UNFITTED_LATE, load("all-MiniLM-L6-v2")),

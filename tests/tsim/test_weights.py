@@ -16,7 +16,7 @@ import pytest
 from tests.support.modes import open_to_others
 from tests.support.servers import serving
 from tsim import environment, weights
-from tsim.embed.models import KNOWN, find_spec
+from tsim.embed.models import KNOWN, find_model, find_spec
 from tsim.errors import (
     DownloadError,
     UnknownModelError,
@@ -390,7 +390,11 @@ def test_every_known_model_is_pinned():
 
 def test_the_identity_names_the_weights_and_how_they_are_used():
     assert find_spec("all-MiniLM-L6-v2").identity == "all-MiniLM-L6-v2@53aa51172d142c89/mean/256"
-    assert find_spec("gte-small").identity == "gte-small@398a29991324e0b3/mean/512"
+    assert find_spec("gte-small").identity == "gte-small@398a29991324e0b3/mean/512/centred"
     assert find_spec("Xenova/gte-small") is find_spec("gte-small")
+    both = find_model("minilm+gte")
+    assert both.identity == (
+        "all-MiniLM-L6-v2@53aa51172d142c89/mean/256+gte-small@398a29991324e0b3/mean/512/centred/384"
+    )
     packed = find_spec("multilingual-e5-small-q4")
     assert packed.identity == ("multilingual-e5-small-q4@1571fc9827503943/mean/512/passage/centred")

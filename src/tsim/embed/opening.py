@@ -5,12 +5,13 @@ than all the rest, and listing or exporting a memory embeds nothing.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from tsim import environment
 from tsim.embed.cache import CachedEmbedder
-from tsim.embed.models import ModelSpec, find_spec
+from tsim.embed.joined import JoinedEmbedder
+from tsim.embed.models import ModelSpec, find_model
 from tsim.embed.protocol import Embedder, embed_queries
 from tsim.errors import InputError
 from tsim.vectors import Vector, Vectors
@@ -82,9 +83,9 @@ def _open(model: str, threads: int | None) -> Embedder:
         from tsim.embed.onnx import OnnxEmbedder
 
         return OnnxEmbedder(Path(model), graphs=graphs, threads=threads)
-    spec = find_spec(model)
+    found = find_model(model)
 
-    def load() -> Embedder:
+    def load(spec: ModelSpec) -> Embedder:
         from tsim.embed.onnx import OnnxEmbedder
 
         return OnnxEmbedder(
@@ -96,4 +97,5 @@ def _open(model: str, threads: int | None) -> Embedder:
             check=lambda path: verify_file(path, spec),
         )
 
-    return LazyEmbedder(spec, load)
+    parts = [LazyEmbedder(spec, partial(load, spec)) for spec in found.parts]
+    return parts[0] if isinstance(found, ModelSpec) else JoinedEmbedder(found, parts)

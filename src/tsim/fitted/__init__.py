@@ -21,6 +21,7 @@ from tsim.rank.fitted import (
     FittedSettings,
 )
 
+SUFFIX = ".json"
 BIAS = "bias"
 # Names of the features of each group of weights.
 GROUPS: Mapping[str, Sequence[str]] = {
@@ -75,15 +76,16 @@ class Weights:
     extension: float
 
 
-def ships(model: str) -> bool:
-    """Returns whether weights that were fitted for a model ship with the package."""
-    return (resources.files("tsim.fitted") / f"{model}.json").is_file()
+def shipped() -> list[str]:
+    """Returns the names of the models that weights ship for; joined ones have a `+`."""
+    names = (file.name for file in resources.files("tsim.fitted").iterdir())
+    return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
 
 
 def load(model: str) -> Weights:
     """Returns the weights that were fitted for a model and ship with the package."""
     # The tests check these files; `parse` would bring pydantic into every `import tsim`.
-    return Weights(**json.loads((resources.files("tsim.fitted") / f"{model}.json").read_bytes()))
+    return Weights(**json.loads((resources.files("tsim.fitted") / f"{model}{SUFFIX}").read_bytes()))
 
 
 def read(path: Path) -> Weights:

@@ -22,6 +22,7 @@ def test_list_tells_what_is_known_and_what_is_here(tmp_path):
     rows = json.loads(ran.stdout)
     assert ran.returncode == 0
     assert {row["name"]: row["fetched"] for row in rows} == {
+        "minilm+gte": False,
         "all-MiniLM-L6-v2": False,
         "gte-small": False,
         "multilingual-e5-small-q4": False,
@@ -30,6 +31,20 @@ def test_list_tells_what_is_known_and_what_is_here(tmp_path):
         "bge-base-en-v1.5": False,
         "bge-large-en-v1.5": False,
     }
+
+
+def test_joined_models_are_fetched_one_by_one(tmp_path):
+    here = model_dir(environment.cache_dir(), find_spec("gte-small"))
+    if not here.is_dir():
+        pytest.skip("the weights of gte-small are not here; run: tsim models fetch gte-small")
+    ran = tsim("models", "path", "minilm+gte", "--json")
+    assert [row["name"] for row in json.loads(ran.stdout)] == ["all-MiniLM-L6-v2", "gte-small"]
+    assert str(here) in ran.stdout
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "all-MiniLM-L6-v2").symlink_to(here.parent / "all-MiniLM-L6-v2")
+    ran = tsim("models", "fetch", "minilm+gte", TSIM_CACHE=str(tmp_path), TSIM_OFFLINE="1")
+    assert ran.returncode == 1
+    assert "tsim models fetch gte-small" in ran.stderr
 
 
 def test_names_are_whole_on_a_narrow_terminal(tmp_path):

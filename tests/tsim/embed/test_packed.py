@@ -1,12 +1,12 @@
 """Encoders in one file of 4-bit weights."""
 
 import struct
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from tests.support.encoders import whole
 from tests.support.tiny_bert import (
     HEADS,
     HIDDEN,
@@ -44,8 +44,8 @@ def write_packed(directory, tiny):
     names = {real: short for short, real in EMBEDDINGS.items()}
     for layer in range(LAYERS):
         for part, real in PARTS.items():
-            for kind, whole in KINDS.items():
-                names[f"encoder.layer.{layer}.{real}.{whole}"] = f"l{layer}.{part}.{kind}"
+            for kind, name in KINDS.items():
+                names[f"encoder.layer.{layer}.{real}.{name}"] = f"l{layer}.{part}.{kind}"
     entries, meant = [], {}
     for real, matrix in weights.items():
         four = matrix.ndim == 2 and names[real] not in ("emb.pos", "emb.type")
@@ -123,13 +123,6 @@ TEXTS = [
     "ｆｕｌｌ　ｗｉｄｔｈ ① ﬁn  two   spaces",
     "line\nbreak\ttab",
 ]
-
-
-def whole(e5):
-    """The same model without what is removed from its vectors."""
-    plain = OnnxEmbedder.__new__(OnnxEmbedder)
-    plain.__dict__ |= e5.__dict__ | {"settings": replace(e5.settings, common="")}
-    return plain
 
 
 def test_e5_agrees_with_the_runtime_its_file_was_made_for(e5):
