@@ -37,9 +37,14 @@ def cache_dir() -> Path:
     return Path(platformdirs.user_cache_dir("tsim"))
 
 
+def chosen_model() -> str | None:
+    """Returns the name or path of the model that the user has chosen for everything, if any."""
+    return os.environ.get("TSIM_MODEL") or None
+
+
 def default_model() -> str:
     """Returns the name or path of the model used when none is given."""
-    return os.environ.get("TSIM_MODEL") or "all-MiniLM-L6-v2"
+    return chosen_model() or "all-MiniLM-L6-v2"
 
 
 def offline() -> bool:

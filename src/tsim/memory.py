@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import BinaryIO, Self, Unpack
 from weakref import WeakValueDictionary
 
-from tsim import replay
+from tsim import environment, replay
 from tsim.across import across
 from tsim.arguments import known, listed, place
 from tsim.arguments import path as checked_path
@@ -19,6 +19,7 @@ from tsim.comparing import MOST, Rehearsal, rehearse
 from tsim.counting import Tokens, open_measure
 from tsim.embed import Embedder, open_embedder
 from tsim.embed.checked import CheckedEmbedder
+from tsim.embed.models import JOINED, KNOWN
 from tsim.embed.protocol import require_text
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
@@ -110,7 +111,9 @@ class Memory:
             path: The file, or the address of a memory in PostgreSQL, as text:
                 `postgresql://user@host/database#namespace`. Omit it if `store` is given.
             store: A store that is already open. The caller closes it.
-            model: An embedder, or any value that `tsim.embed.open_embedder` accepts.
+            model: An embedder, or any value that `tsim.embed.open_embedder` accepts. Defaults to
+                `TSIM_MODEL`; to the known model that the memory was written with; or to the
+                default model for a new memory.
             preset: A preset or its name. Defaults to the preset the memory was written with, or
                 `LATE` for a new memory.
             tokens: What counts the tokens of budgets: `"estimate"`, for any script and model;
@@ -135,18 +138,19 @@ class Memory:
             StoreError: The file or store cannot be used.
         """
         opener = _opener(path, store, read_only)
-        embedder = open_embedder(model) if model is None or isinstance(model, str) else model
-        if not hasattr(embedder, "embed"):
+        if model is None:
+            model = environment.chosen_model()
+        embedder = open_embedder(model) if isinstance(model, str) else model
+        if embedder is not None and not hasattr(embedder, "embed"):
             raise InputError(f"model={model!r:.80} is no embedder; pass its name, or an Embedder")
         if preset is not None and not isinstance(preset, Preset):
             preset = find_preset(preset)
         opened = opener()
         try:
-            written = preset or _written_with(opened)
             memory = cls(
                 opened,
-                embedder,
-                written,
+                embedder or open_embedder(_model_of(opened)),
+                preset or _preset_of(opened),
                 tokens=tokens,
                 resident=resident,
                 rebuild=rebuild,
@@ -509,7 +513,13 @@ def _opener(path: str | Path | None, store: Store | None, read_only: bool) -> Ca
     raise InputError(f"Memory.open takes either a path or store=…, found {found}; give one of them")
 
 
-def _written_with(store: Store) -> AnyPreset:
+def _model_of(store: Store) -> str | None:
+    """Returns the known model that a memory was written with, if there is one."""
+    found = store.settings().get("model")
+    return next((spec.name for spec in (*JOINED, *KNOWN) if spec.identity == found), None)
+
+
+def _preset_of(store: Store) -> AnyPreset:
     """Returns the preset that a memory was written with, or the default for a new memory."""
     found = store.settings().get("preset")
     return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)

@@ -11,6 +11,7 @@ from tests.support.streams import PAPER, PRESETS, exported, stream
 from tests.support.tiny_bert import write_tiny_bert
 from tsim import LATE, LONGMEMEVAL, OFFICIAL, Memory, NewTurn
 from tsim.embed import OnnxEmbedder
+from tsim.embed.models import find_model
 from tsim.errors import InputError, MismatchError, ThreadMissingError
 from tsim.types import Term, Why
 
@@ -224,6 +225,19 @@ def test_another_model_is_noticed_and_never_mixed(tmp_path, tiny_embedder, prese
     assert seen[-1] == (49, 49)
     with pytest.raises(MismatchError):
         Memory.open(path, model=tiny_embedder, preset=preset)
+
+
+def test_a_memory_is_opened_with_the_model_it_was_written_with(tmp_path, monkeypatch):
+    """Whatever the default model is now; nothing is embedded here, so no weights are needed."""
+    monkeypatch.delenv("TSIM_MODEL", raising=False)
+    for name in ("gte-small", "all-MiniLM-L6-v2", "minilm+gte"):
+        path = tmp_path / f"{name}.db"
+        Memory.open(path, model=name).close()
+        with Memory.open(path) as memory:
+            assert memory.model == find_model(name).identity
+    monkeypatch.setenv("TSIM_MODEL", "bge-small-en-v1.5")
+    with Memory.open(path) as memory:
+        assert memory.model == find_model("bge-small-en-v1.5").identity
 
 
 @pytest.mark.parametrize(
