@@ -248,8 +248,9 @@ def tells(turns, role):
     return (sum(first_person(text) > 0 for text in said) + 1) / (len(said) + 2)
 
 
-def values(c, fitted, chances, turn_chances, sure, turns):
+def values(c, fitted, chances, turn_chances, sure, turns, covered, inherited):
     """Returns the value per word of each turn."""
+    top = max([*chances.values(), *turn_chances.values()])
     words = lengths(turns)
     places = range(len(words))
     density = {
@@ -268,7 +269,8 @@ def values(c, fitted, chances, turn_chances, sure, turns):
             beside = max(beside, turn_chances[t + 1] * (1 - sure[t + 1]))
         beside *= 0.3 * tells(turns, turns[t][0]) * (words[t] <= c.long_turn_words)
         alone = max(turn_chances[t], beside) / (words[t] + 1)
-        out.append(max(inside[t], fitted.extension * reached, alone))
+        along = 0.06 * covered * top * inherited[t] ** 2 / 20
+        out.append(max(inside[t], fitted.extension * reached, alone) + along)
     return out
 
 

@@ -163,7 +163,16 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
 
     # Values and packing.
     worth = value(index, scores)
-    expected = slow.values(settings.span, fitted, chances, turn_chances, sure, turns)
+    expected = slow.values(
+        settings.span,
+        fitted,
+        chances,
+        turn_chances,
+        sure,
+        turns,
+        covered=seen.asking.covered,
+        inherited=inherited,
+    )
     assert worth.tolist() == pytest.approx(expected, rel=1e-3, abs=1e-9)
     rates = worth.astype(np.float32).tolist()
     for budget in (20, 150, 900):

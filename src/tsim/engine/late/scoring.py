@@ -41,6 +41,12 @@ OVERHEAD = 1.0
 # about themselves; less if they rarely do. Chosen on s1 as the most that costs hardly anything
 # there, where the evidence is never beside a turn that says the same.
 BESIDE_SHARE = 0.3
+# Share of the highest probability that turns get along the topic or, where conversations are
+# interleaved, along the conversation of the places with the question's words, as far as it is
+# covered by them, and the words of a turn by which it is divided. Chosen on s1: what is needed there
+# is more often beside what was found than far away.
+ALONG_SHARE, INTERLEAVED_SHARE = 0.06, 0.6
+TURN_WORDS = 20.0
 # Log odds that are added to runs and turns of the time that a question is about.
 # Chosen on half of LongMemEval's temporal and knowledge-update questions.
 TIME_WEIGHT = 4.0
@@ -204,8 +210,19 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     beside *= BESIDE_SHARE * index.replies()
     alone = np.maximum(scores.turns, beside) / (index.lengths + OVERHEAD)
     worth: Values = np.maximum.reduce([inside, around, alone])
+    worth += _along(scores)
     worth[np.flatnonzero(~observed.eligible)] = -np.inf
     return worth
+
+
+def _along(scores: Scores) -> Values:
+    """Returns what turns are worth for being where the question's words lead."""
+    observed = scores.observed
+    highest = max(float(scores.turns.max()), float(scores.runs.max(initial=0.0)))
+    share = np.where(observed.interleaved, INTERLEAVED_SHARE, ALONG_SHARE)
+    scale = highest * observed.asking.covered / TURN_WORDS
+    out: Values = scale * share * observed.turns["inherited²"]
+    return out
 
 
 def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
