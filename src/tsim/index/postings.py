@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tsim.index.ranges import Ranges
 from tsim.index.taking import Places, consecutive, moved, renumbered, taken
 from tsim.index.windows import summed
 from tsim.vectors import Vector
@@ -167,24 +168,14 @@ class Postings:
                 out[places] += np.float32(weight) * (times / (times + 1))
         return out
 
-    def run_coverage(self, weights: Mapping[str, float], begins: Places, ends: Places) -> Vector:
-        """Returns the weight of the terms that occur in each of some runs of documents.
-
-        Args:
-            weights: The weights of terms.
-            begins: The first document of each run.
-            ends: The document after the last of each run.
-        """
-        out = np.zeros(len(begins), dtype=np.float32)
+    def run_coverage(self, weights: Mapping[str, float], runs: Ranges) -> Vector:
+        """Returns the weight of the terms that occur in each of some runs of documents."""
+        out = np.zeros(len(runs), dtype=np.float32)
         for term, weight in sorted(weights.items()):
-            if term in self._documents and len(begins):
-                documents = np.frombuffer(self._documents[term], dtype=np.uint32)
+            if term in self._documents and len(runs):
+                documents = np.frombuffer(self._documents[term], dtype=np.uint32).astype(np.int64)
                 counts = np.frombuffer(self._counts[term], dtype=np.uint32)
-                # Running totals over all documents: faster than a search for every run.
-                total = np.zeros(len(self) + 1, dtype=np.int32)
-                total[documents + 1] = counts
-                np.cumsum(total, out=total)
-                times = (total[ends] - total[begins]).astype(np.float32)
+                times = runs.sums_at(documents, counts, len(self)).astype(np.float32)
                 out += np.float32(weight) * (times / (times + 1))
         return out
 

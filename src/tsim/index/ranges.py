@@ -70,20 +70,51 @@ class Ranges:
     def highest(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Returns the highest value in each range, from one value per place.
 
-        A range is covered by two overlapping ones whose length is the highest power of two up to
-        its own; the highest values of all of these are few passes over the thread.
+        A range is covered by two overlapping blocks whose length is the highest power of two up to
+        its own. The highest values of all blocks take a few passes over the thread.
         """
         if not len(self):
             return values[:0]
-        levels = np.frexp(self.ends - self.begins)[1].astype(np.int64) - 1
         table = np.empty((self.longest.bit_length(), len(values)), dtype=values.dtype)
         table[0] = values
         for level in range(1, len(table)):
             half, below = 1 << (level - 1), table[level - 1]
             np.maximum(below[:-half], below[half:], out=table[level, :-half])
-            table[level, -half:] = below[-half:]  # ranges that would end after the last place
-        rows, flat = levels * len(values), table.ravel()
-        return np.maximum(flat[rows + self.begins], flat[rows + self.ends - (1 << levels)])
+            table[level, -half:] = below[-half:]  # blocks that would end after the last place
+        first, second = self._blocks(len(values))
+        flat = table.ravel()
+        return np.maximum(flat[first], flat[second])
+
+    def raised(
+        self, values: npt.NDArray[Number], least: npt.NDArray[Number]
+    ) -> npt.NDArray[Number]:
+        """Returns the highest value of the ranges at each place, or its `least` if that is higher.
+
+        Args:
+            values: One value per range.
+            least: One value per place.
+        """
+        if not len(self):
+            return least
+        table = np.full((self.longest.bit_length(), len(least)), -np.inf, dtype=least.dtype)
+        table[0] = least
+        for block in self._blocks(len(least)):
+            np.maximum.at(table.ravel(), block, values)
+        for level in range(len(table) - 1, 0, -1):  # a block gives its value to both halves
+            half, above, below = 1 << (level - 1), table[level], table[level - 1]
+            np.maximum(below, above, out=below)
+            np.maximum(below[half:], above[:-half], out=below[half:])
+        out: npt.NDArray[Number] = table[0]
+        return out
+
+    def _blocks(self, count: int) -> tuple[Places, Places]:
+        """Returns the two blocks that cover each range, as places in a table.
+
+        The table has `count` columns, and a row of blocks for each power of two.
+        """
+        levels = np.frexp(self.ends - self.begins)[1].astype(np.int64) - 1
+        rows = levels * count
+        return rows + self.begins, rows + self.ends - (1 << levels)
 
     def overlapping(self, first: int, last: int) -> Places:
         """Returns the ranges with any place from `first` up to, but excluding, `last`."""

@@ -96,7 +96,8 @@ class Paths:
 
     Attributes:
         onward: From the first turn to each turn.
-        back: From the last turn to each turn, the last one first.
+        back: The same, without the words of the turn itself: from the last turn back to one, what
+            is between two turns is the difference of theirs.
     """
 
     onward: Values
@@ -113,9 +114,8 @@ def paths(settings: SpanSettings, confidences: Values, words: npt.NDArray[np.uin
     """
     gaps = np.log1p(-np.clip(confidences, None, 1 - LEAST))
     fades = words / settings.fade_words
-    # Backwards, the gap crossed to reach a turn is the one after it.
-    behind = np.append(gaps[1:], 0.0) - fades
-    return Paths(onward=np.cumsum(gaps - fades), back=np.cumsum(behind[::-1]))
+    onward = np.cumsum(gaps - fades)
+    return Paths(onward=onward, back=onward + fades)
 
 
 def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Values:
@@ -160,14 +160,15 @@ def inherited(
 
 
 def _reaching(start: Values, along: Paths) -> Values:
-    """Returns the highest value that reaches each turn, from logarithms of values."""
-    out = _carried(start, along.onward)
-    np.maximum(out, _carried(start[::-1], along.back)[::-1], out=out)
+    """Returns the highest value that reaches each turn, from logarithms of values.
+
+    That is max over a <= t of start[a] + onward[t] - onward[a], and over a >= t of
+    start[a] + back[a] - back[t]. Nothing is NaN here, so that `fmax`, which is faster, will do.
+    """
+    out: Values = np.fmax.accumulate(start - along.onward)
+    out += along.onward
+    later = start + along.back
+    np.fmax.accumulate(later[::-1], out=later[::-1])
+    later -= along.back
+    np.maximum(out, later, out=out)
     return np.exp(out, out=out)
-
-
-def _carried(start: Values, along: Values) -> Values:
-    """Returns max over a <= t of start[a] + along[t] - along[a], in one pass."""
-    out: Values = np.maximum.accumulate(start - along)
-    out += along
-    return out

@@ -114,7 +114,7 @@ def _terms(scores: Scores, tops: Sequence[int]) -> list[Weighted]:
 
 def _best_run(scores: Scores, top: int) -> int | None:
     """Returns the likeliest run that contains a turn; None if the turn itself is likelier."""
-    owners = scores.observed.table.overlapping(top, top + 1)
+    owners = scores.observed.table.ranges.overlapping(top, top + 1)
     owners = owners[scores.observed.whole[owners]]
     run = int(owners[scores.runs[owners].argmax()]) if len(owners) else -1
     return None if run < 0 or scores.turns[top] > scores.runs[run] else run

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
 from tsim.engine.late.passages import Passages, Range
-from tsim.engine.late.runs import Order, RunTable
+from tsim.engine.late.runs import RunTable
 from tsim.engine.stretches import Stretches
-from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
-from tsim.index.taking import Places, consecutive, taken
+from tsim.index import DenseIndex, Postings, Ranges, Speakers, WindowIndex
+from tsim.index.taking import Places, taken
 from tsim.rank import Paths, SpanSettings, Values, paths
 from tsim.rank.fitted import Columns
 from tsim.segment import (
@@ -401,19 +401,14 @@ class ThreadIndex:
         sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])
         total = np.append(0, np.cumsum(self.lengths, dtype=np.int64))
         told = np.append(0.0, np.cumsum(self.speakers.tells * self.lengths, dtype=np.float64))
-        sizes = ends - begins
         words = (total[ends] - total[begins]).astype(np.float64)
         means = [self.mean(run) for run in open_runs]
         return RunTable(
-            begins=begins,
-            ends=ends,
+            ranges=Ranges.of(begins, ends),
             opens=sure[begins],
             closes=sure[ends],
             words=words,
             length=np.log(words),
-            owners=np.repeat(np.arange(len(every)), sizes),
-            places=consecutive(begins, sizes),
-            order=Order.of(begins, ends),
             open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
             tells=(told[ends] - told[begins]) / np.maximum(total[ends] - total[begins], 1),
             excess=np.where(self.passages.divided()[begins], np.log(self.long())[begins], 0.0),

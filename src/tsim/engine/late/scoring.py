@@ -87,8 +87,8 @@ class Scores:
         observed: The features.
         runs: P(run) of every run; 0 in interleaved stretches.
         turns: P(turn) of every turn.
-        timely: For every place of every run, how likely it is for its time to hold what was asked,
-            relative to the likeliest of the run; None if the question is about no time.
+        timely: The log odds that were added to every turn for its time, and to every run: those of
+            its likeliest turn; None if the question is about no time.
         question: The features of the presence of what was asked.
         presence: Probability that the thread holds what was asked.
     """
@@ -97,7 +97,7 @@ class Scores:
     observed: Observed
     runs: Column
     turns: Column
-    timely: Column | None
+    timely: tuple[Column, Column] | None
     question: list[float]
     presence: float
 
@@ -108,8 +108,8 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     if everything := bool(eligible.all()):
         held, words = table.ends - table.begins, table.words
     else:
-        held = table.sums(eligible)
-        words = table.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
+        held = table.ranges.sums(eligible)
+        words = table.ranges.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
     some = slice(None) if everything else eligible
     similar = asked.similar
     cosines = np.concatenate(
@@ -119,17 +119,18 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         ]
     )
     interleaved = index.stretches.interleaved()
-    whole = (held > 0) & ~(interleaved[table.begins] | interleaved[table.ends - 1])
+    whole = held > 0
+    if interleaved.any():
+        whole &= ~(interleaved[table.begins] | interleaved[table.ends - 1])
     candidates = slice(None) if whole.all() else whole
-    highest = similar.copy()
-    np.maximum.at(highest, table.places, cosines[table.owners])
+    highest = table.ranges.raised(cosines, similar)
     asking = Asking(
         length=float(np.log1p(extent(asked.weights))),
         covered=asked.covered,
         rarity=asked.rarity,
         run_cosine=max(float(highest[some].max()), asked.window_cosine),
         turn_cosine=float(similar[some].max()),
-        thread_length=float(np.log1p(eligible.sum())),
+        thread_length=float(np.log1p(np.count_nonzero(eligible))),
         run_peak=_peak(cosines[held > 0]),
         turn_peak=_peak(similar[some]),
     )
@@ -157,14 +158,15 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     run_logits = logits(RUN_FEATURES, settings.run, asking, observed.runs)
     turn_logits = logits(TURN_FEATURES, settings.turn, asking, observed.turns)
     turn_logits = renew(turn_logits, observed.renewed)
-    turn_logits[np.flatnonzero(~observed.eligible)] = -np.inf
+    if not observed.eligible.all():
+        turn_logits[~observed.eligible] = -np.inf
     likely = np.concatenate([run_logits, turn_logits])
-    within = None
+    timely = None
     if observed.timely.any():
-        table, timely = observed.table, TIME_WEIGHT * observed.timely
-        run_timely = table.highest(timely)
-        likely += np.concatenate([run_timely[observed.whole], timely])
-        within = np.exp(timely[table.places] - run_timely[table.owners])
+        of_turns = TIME_WEIGHT * observed.timely
+        of_runs = observed.table.ranges.highest(of_turns)
+        likely += np.concatenate([of_runs[observed.whole], of_turns])
+        timely = of_turns, of_runs
     chances = softmax(likely)
     runs = np.zeros(len(observed.whole))
     runs[observed.whole] = chances[: len(run_logits)]
@@ -179,7 +181,7 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         observed=observed,
         runs=runs,
         turns=chances[len(run_logits) :],
-        timely=within,
+        timely=timely,
         question=question,
         presence=probability(settings.presence, question),
     )
@@ -189,22 +191,26 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn; minus infinity for those that must not be returned."""
     observed, table = scores.observed, scores.observed.table
     density = scores.runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
-    each = density[table.owners]
-    if scores.timely is not None:
-        each *= scores.timely
-    inside = np.zeros(len(index))
-    np.maximum.at(inside, table.places, each)
+    if scores.timely is None:
+        inside = table.ranges.raised(density, np.zeros(len(index)))
+    else:  # that of a run is in those of its turns whose time suits the question best
+        of_turns, of_runs = (np.exp(odds) for odds in scores.timely)
+        inside = of_turns * table.ranges.raised(density / of_runs, np.zeros(len(index)))
     # A long turn around a run uses the budget without adding value.
-    around = scores.settings.extension * spread(inside, index.paths()) / index.long()
+    around = spread(inside, index.paths())
+    around *= scores.settings.extension / index.long()
     joined = index.joined()[1:]
-    beside = np.maximum(
-        np.append(0.0, scores.turns[:-1] * joined), np.append(scores.turns[1:] * joined, 0.0)
-    )
+    beside = np.zeros(len(index))
+    np.multiply(scores.turns[:-1], joined, out=beside[1:])
+    np.maximum(beside[:-1], scores.turns[1:] * joined, out=beside[:-1])
     # A long turn is not shown for the sake of the turn beside it.
     beside *= BESIDE_SHARE * index.replies()
-    alone = np.maximum(scores.turns, beside) / (index.lengths + OVERHEAD)
-    worth: Values = np.maximum.reduce([inside, around, alone])
-    worth[np.flatnonzero(~observed.eligible)] = -np.inf
+    worth: Values = np.maximum(scores.turns, beside, out=beside)
+    worth /= index.lengths + OVERHEAD
+    np.maximum(worth, inside, out=worth)
+    np.maximum(worth, around, out=worth)
+    if not observed.eligible.all():
+        worth[~observed.eligible] = -np.inf
     return worth
 
 
@@ -225,15 +231,15 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
     out = np.bincount(owner[inside], weights=scores.turns[inside], minlength=len(spans) + 1)
     near = np.zeros(len(table.begins), dtype=np.bool_)
     for span in spans:
-        near[table.overlapping(span[0], span[-1] + 1)] = True
+        near[table.ranges.overlapping(span[0], span[-1] + 1)] = True
     runs = np.flatnonzero(near)
     sizes = table.ends[runs] - table.begins[runs]
     owners, places = np.repeat(np.arange(len(runs)), sizes), consecutive(table.begins[runs], sizes)
     # What a run holds is in those of its turns that may be returned.
     parts = eligible[places].astype(np.float64)
     if scores.timely is not None:
-        firsts = np.cumsum(table.ends - table.begins) - (table.ends - table.begins)
-        parts *= scores.timely[consecutive(firsts[runs], sizes)]
+        of_turns, of_runs = scores.timely
+        parts *= np.exp(of_turns[places] - of_runs[runs][owners])
     total = np.bincount(owners, weights=parts, minlength=len(runs))
     each = (scores.runs[runs] / np.maximum(total, TINY))[owners] * parts
     out += np.bincount(owner[places], weights=each, minlength=len(out))
