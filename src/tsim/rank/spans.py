@@ -104,17 +104,26 @@ class Paths:
     back: Values
 
 
-def paths(settings: SpanSettings, confidences: Values, words: npt.NDArray[np.uint32]) -> Paths:
-    """Returns the decay of values along a thread.
+def paths(
+    settings: SpanSettings,
+    confidences: Values,
+    words: npt.NDArray[np.uint32],
+    *,
+    before: float = 0.0,
+) -> Paths:
+    """Returns the decay of values along a thread, or from one of its turns on.
 
     Args:
         settings: Constants.
         confidences: Confidence of a new topic at the gap before each turn.
         words: Length of each turn in words.
+        before: The last value of `onward` before these turns.
     """
     gaps = np.log1p(-np.clip(confidences, None, 1 - LEAST))
     fades = words / settings.fade_words
-    onward = np.cumsum(gaps - fades)
+    steps = gaps - fades
+    steps[:1] += before
+    onward = np.cumsum(steps)
     return Paths(onward=onward, back=onward + fades)
 
 
@@ -127,9 +136,9 @@ def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Value
     return _reaching(start, along)
 
 
-def spread(values: Values, along: Paths) -> Values:
+def spread(values: Vector, along: Paths) -> Values:
     """Returns the highest value that reaches each turn along the thread, from itself or others."""
-    start = np.maximum(values, LEAST**2)
+    start = np.maximum(values, LEAST**2, dtype=np.float64)
     return _reaching(np.log(start, out=start), along)
 
 
