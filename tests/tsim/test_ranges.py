@@ -19,11 +19,11 @@ run = st.tuples(st.integers(0, PLACES - 1), st.integers(1, 9)).map(
 )
 
 
-@given(st.lists(run, max_size=20), st.integers(0, PLACES - 1), st.integers(1, PLACES))
-def test_runs_that_overlap_a_range(runs, first, length):
-    last = min(PLACES, first + length)
-    wanted = [n for n, (begin, end) in enumerate(runs) if begin < last and end > first]
-    assert ranges(runs).overlapping(first, last).tolist() == wanted
+@given(st.lists(run, max_size=20), st.lists(st.integers(0, PLACES - 1), max_size=9))
+def test_ranges_at_places(runs, places):
+    found = ranges(runs).containing(np.array(places, dtype=np.int64))
+    wanted = [(n, k) for n, (a, b) in enumerate(runs) for k, at in enumerate(places) if a <= at < b]
+    assert sorted(zip(*(one.tolist() for one in found), strict=True)) == wanted
 
 
 @given(st.lists(run, max_size=20), st.lists(st.integers(-9, 9), min_size=PLACES, max_size=PLACES))

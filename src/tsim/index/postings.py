@@ -3,7 +3,6 @@
 import math
 import re
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -179,16 +178,12 @@ class Postings:
                 out += np.float32(weight) * (times / (times + 1))
         return out
 
-    def term_coverage(self, term: str, weight: float, places: Sequence[int]) -> float:
-        """Returns what one term adds to the coverage of some documents, given in order."""
-        documents = self._documents.get(term, ())
-        low = bisect_left(documents, places[0])
-        if low == len(documents) or documents[low] > places[-1]:  # true for most terms
-            return 0.0
-        high = bisect_left(documents, places[-1] + 1, low)
-        inside = {*places}
-        times = sum(self._counts[term][at] for at in range(low, high) if documents[at] in inside)
-        return weight * times / (times + 1)
+    def counts(self, term: str, places: Places) -> npt.NDArray[np.int64]:
+        """Returns how often a term of the index occurs in each of some documents."""
+        documents = np.frombuffer(self._documents[term], dtype=np.uint32)
+        counts = np.frombuffer(self._counts[term], dtype=np.uint32)
+        at = np.minimum(documents.searchsorted(places.astype(np.uint32)), len(documents) - 1)
+        return np.where(documents[at] == places, counts[at], 0).astype(np.int64)
 
     def occurrences(
         self, wanted: Iterable[str], places: Sequence[int]

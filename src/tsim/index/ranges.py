@@ -9,8 +9,22 @@ import numpy.typing as npt
 from tsim.index.taking import Places, consecutive
 
 Number = TypeVar("Number", np.float32, np.float64)
-# Share of all places up to which it is faster to look up each of them than to sum along the thread.
-FEW = 0.1
+# Up to so many places, summing along all of them is faster than looking up some; of more places, up
+# to this share of them is looked up.
+SHORT, FEW = 16_000, 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Blocks:
+    """The blocks of one size that cover ranges: the first places of two for each range.
+
+    The size is the highest power of two up to the length of the range, so that they overlap.
+    """
+
+    size: int
+    ranges: Places
+    firsts: Places
+    lasts: Places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,6 +37,7 @@ class Ranges:
         longest: The most places that one has.
         order: The ranges by their first place.
         ordered: The first places in this order.
+        blocks: What covers them: blocks of 1, 2, 4, … places.
     """
 
     begins: Places
@@ -30,17 +45,26 @@ class Ranges:
     longest: int
     order: Places
     ordered: Places
+    blocks: tuple[_Blocks, ...]
 
     @classmethod
     def of(cls, begins: Places, ends: Places) -> "Ranges":
         """Sorts ranges, none of which is empty."""
         order = np.argsort(begins, kind="stable")
+        lengths = ends - begins
+        longest = int(lengths.max(initial=0))
+        blocks = []
+        for size in (1 << level for level in range(longest.bit_length())):
+            some = np.flatnonzero((lengths >= size) & (lengths < 2 * size))
+            firsts, lasts = begins[some], ends[some] - size
+            blocks.append(_Blocks(size=size, ranges=some, firsts=firsts, lasts=lasts))
         return cls(
             begins=begins,
             ends=ends,
-            longest=int((ends - begins).max(initial=0)),
+            longest=longest,
             order=order,
             ordered=begins[order],
+            blocks=tuple(blocks),
         )
 
     def __len__(self) -> int:
@@ -55,35 +79,36 @@ class Ranges:
 
     def sums_at(self, places: Places, values: npt.NDArray[np.integer], count: int) -> Places:
         """Returns the sum of the values in each range, from values at some of `count` places."""
-        if len(places) > FEW * count:
+        if count <= SHORT or len(places) > FEW * count:
             every = np.zeros(count, dtype=np.int32)
             every[places] = values
             return self.sums(every)
+        found, which = self.containing(places)
+        weights = values[which]
+        return np.bincount(found, weights=weights, minlength=len(self)).astype(np.int64)
+
+    def containing(self, places: Places) -> tuple[Places, Places]:
+        """Returns the ranges at some places, and for each of them which of the places it is at."""
         # The ranges that begin neither after a place nor too early to reach it.
         low = np.searchsorted(self.ordered, places - self.longest + 1)
         sizes = np.searchsorted(self.ordered, places, side="right") - low
-        near = self.order[consecutive(low, sizes)]
-        inside = np.flatnonzero(self.ends[near] > np.repeat(places, sizes))
-        found = np.repeat(values, sizes)[inside]
-        return np.bincount(near[inside], weights=found, minlength=len(self)).astype(np.int64)
+        near, which = self.order[consecutive(low, sizes)], np.repeat(np.arange(len(places)), sizes)
+        inside = self.ends[near] > places[which]
+        return near[inside], which[inside]
 
     def highest(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Returns the highest value in each range, from one value per place.
 
-        A range is covered by two overlapping blocks whose length is the highest power of two up to
-        its own. The highest values of all blocks take a few passes over the thread.
+        That of a range is the higher one of two blocks, and that of a block of two halves: a few
+        passes over the thread.
         """
-        if not len(self):
-            return values[:0]
-        table = np.empty((self.longest.bit_length(), len(values)), dtype=values.dtype)
-        table[0] = values
-        for level in range(1, len(table)):
-            half, below = 1 << (level - 1), table[level - 1]
-            np.maximum(below[:-half], below[half:], out=table[level, :-half])
-            table[level, -half:] = below[-half:]  # blocks that would end after the last place
-        first, second = self._blocks(len(values))
-        flat = table.ravel()
-        return np.maximum(flat[first], flat[second])
+        out = np.empty(len(self), dtype=values.dtype)
+        table = values  # the highest value of each block, by its first place
+        for blocks in self.blocks:
+            if half := blocks.size // 2:
+                table = np.maximum(table[:-half], table[half:])
+            out[blocks.ranges] = np.maximum(table[blocks.firsts], table[blocks.lasts])
+        return out
 
     def raised(
         self, values: npt.NDArray[Number], least: npt.NDArray[Number]
@@ -94,33 +119,16 @@ class Ranges:
             values: One value per range.
             least: One value per place.
         """
-        if not len(self):
-            return least
-        table = np.full((self.longest.bit_length(), len(least)), -np.inf, dtype=least.dtype)
-        table[0] = least
-        for block in self._blocks(len(least)):
-            np.maximum.at(table.ravel(), block, values)
-        for level in range(len(table) - 1, 0, -1):  # a block gives its value to both halves
-            half, above, below = 1 << (level - 1), table[level], table[level - 1]
-            np.maximum(below, above, out=below)
-            np.maximum(below[half:], above[:-half], out=below[half:])
-        out: npt.NDArray[Number] = table[0]
-        return out
-
-    def _blocks(self, count: int) -> tuple[Places, Places]:
-        """Returns the two blocks that cover each range, as places in a table.
-
-        The table has `count` columns, and a row of blocks for each power of two.
-        """
-        levels = np.frexp(self.ends - self.begins)[1].astype(np.int64) - 1
-        rows = levels * count
-        return rows + self.begins, rows + self.ends - (1 << levels)
-
-    def overlapping(self, first: int, last: int) -> Places:
-        """Returns the ranges with any place from `first` up to, but excluding, `last`."""
-        # None that begins earlier reaches the first of these places.
-        earliest = first - self.longest + 1
-        low, high = np.searchsorted(self.ordered, [earliest, last]).tolist()
-        found = self.order[low:high]
-        out: Places = np.sort(found[self.ends[found] > first])
-        return out
+        table = least[:0]  # the highest value of the ranges that each block covers
+        for blocks in reversed(self.blocks):
+            size, larger = blocks.size, table
+            if size > 1:
+                table = np.full(len(least) - size + 1, -np.inf, dtype=least.dtype)
+            else:
+                table = least.copy()
+            if len(larger):  # a block gives its value to both halves
+                np.maximum(table[:-size], larger, out=table[:-size])
+                np.maximum(table[size:], larger, out=table[size:])
+            for places in (blocks.firsts, blocks.lasts):
+                np.maximum.at(table, places, values[blocks.ranges])
+        return table if self.blocks else least

@@ -83,8 +83,8 @@ def turn_columns(
             "interleaved inherited²": lane**2,
             "interleaved words": np.where(interleaved, words, 0.0),
         }
-    if asked.resumed is not None and asked.resumed.places.any():
-        columns["resumes"] = np.where(asked.resumed.places, asked.resumed.values, 0.0)
+    if asked.resumed is not None and asked.resumed.values.any():
+        columns["resumes"] = asked.resumed.values
     if asked.naming.speaker is not None:
         named = index.speakers.numbers == asked.naming.speaker
         columns["named speaker"] = named * asked.naming.certainty

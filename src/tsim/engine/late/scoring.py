@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.engine.late.columns import run_columns, turn_columns
-from tsim.engine.late.index import ThreadIndex
+from tsim.engine.late.index import OVERHEAD, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
 from tsim.engine.late.renewing import Renewal, renew, renewals
 from tsim.engine.late.runs import RunTable
@@ -35,8 +35,6 @@ from tsim.rank.fitted import (
 from tsim.vectors import Vector
 from tsim.words import extent
 
-# Words that a turn costs in a context besides its own line: a heading, if it is alone.
-OVERHEAD = 1.0
 # Share of a single turn's value that the turns beside it inherit, if their speakers always talk
 # about themselves; less if they rarely do. Chosen on s1 as the most that costs hardly anything
 # there, where the evidence is never beside a turn that says the same.
@@ -168,8 +166,10 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         likely += np.concatenate([of_runs[observed.whole], of_turns])
         timely = of_turns, of_runs
     chances = softmax(likely)
-    runs = np.zeros(len(observed.whole))
-    runs[observed.whole] = chances[: len(run_logits)]
+    runs = chances[: len(run_logits)]
+    if len(runs) < len(observed.whole):
+        runs = np.zeros(len(observed.whole))
+        runs[observed.whole] = chances[: len(run_logits)]
     question = presence_features(
         asking,
         highest=float(chances.max()),
@@ -191,22 +191,26 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn; minus infinity for those that must not be returned."""
     observed, table = scores.observed, scores.observed.table
     density = scores.runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
+    least = np.zeros(len(index), dtype=np.float32)  # as precise as values are compared
     if scores.timely is None:
-        inside = table.ranges.raised(density, np.zeros(len(index)))
+        inside = table.ranges.raised(density.astype(np.float32), least)
     else:  # that of a run is in those of its turns whose time suits the question best
         of_turns, of_runs = (np.exp(odds) for odds in scores.timely)
-        inside = of_turns * table.ranges.raised(density / of_runs, np.zeros(len(index)))
+        highest = table.ranges.raised((density / of_runs).astype(np.float32), least)
+        inside = highest * of_turns.astype(np.float32)
     # A long turn around a run uses the budget without adding value.
     around = spread(inside, index.paths())
-    around *= scores.settings.extension / index.long()
+    around *= scores.settings.extension
+    around /= index.long()
     joined = index.joined()[1:]
     beside = np.zeros(len(index))
     np.multiply(scores.turns[:-1], joined, out=beside[1:])
     np.maximum(beside[:-1], scores.turns[1:] * joined, out=beside[:-1])
     # A long turn is not shown for the sake of the turn beside it.
-    beside *= BESIDE_SHARE * index.replies()
+    beside *= BESIDE_SHARE
+    beside *= index.replies()
     worth: Values = np.maximum(scores.turns, beside, out=beside)
-    worth /= index.lengths + OVERHEAD
+    worth /= index.costs()
     np.maximum(worth, inside, out=worth)
     np.maximum(worth, around, out=worth)
     if not observed.eligible.all():
@@ -223,27 +227,31 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
     """
     if not spans:
         return []
-    table, eligible = scores.observed.table, scores.observed.eligible
-    owner = np.full(len(scores.turns), len(spans))
-    for number, span in enumerate(spans):
-        owner[list(span)] = number
-    inside = np.flatnonzero(owner < len(spans))
-    out = np.bincount(owner[inside], weights=scores.turns[inside], minlength=len(spans) + 1)
-    near = np.zeros(len(table.begins), dtype=np.bool_)
-    for span in spans:
-        near[table.ranges.overlapping(span[0], span[-1] + 1)] = True
-    runs = np.flatnonzero(near)
-    sizes = table.ends[runs] - table.begins[runs]
-    owners, places = np.repeat(np.arange(len(runs)), sizes), consecutive(table.begins[runs], sizes)
+    observed, table = scores.observed, scores.observed.table
+    places = np.array([place for span in spans for place in span])
+    owner = np.repeat(np.arange(len(spans)), [len(span) for span in spans])
+    out = np.bincount(owner, weights=scores.turns[places], minlength=len(spans))
+    runs, which = table.ranges.containing(places)
     # What a run holds is in those of its turns that may be returned.
-    parts = eligible[places].astype(np.float64)
+    parts, total = observed.eligible[places[which]], observed.held[runs].astype(np.float64)
     if scores.timely is not None:
         of_turns, of_runs = scores.timely
-        parts *= np.exp(of_turns[places] - of_runs[runs][owners])
-    total = np.bincount(owners, weights=parts, minlength=len(runs))
-    each = (scores.runs[runs] / np.maximum(total, TINY))[owners] * parts
-    out += np.bincount(owner[places], weights=each, minlength=len(out))
-    return [min(float(mass), 1.0) for mass in out[: len(spans)]]
+        parts = parts * np.exp(of_turns[places[which]] - of_runs[runs])
+        total = _timely_turns(scores, runs)
+    each = scores.runs[runs] / np.maximum(total, TINY) * parts
+    out += np.bincount(owner[which], weights=each, minlength=len(spans))
+    return [min(mass, 1.0) for mass in out.tolist()]
+
+
+def _timely_turns(scores: Scores, runs: npt.NDArray[np.int64]) -> Values:
+    """Returns how many turns some runs have, each counted by how well its time suits."""
+    of_turns, of_runs = scores.timely or (np.zeros(0), np.zeros(0))
+    every, which = np.unique(runs, return_inverse=True)
+    begins, ends = scores.observed.table.begins[every], scores.observed.table.ends[every]
+    owners, places = np.repeat(every, ends - begins), consecutive(begins, ends - begins)
+    parts = scores.observed.eligible[places] * np.exp(of_turns[places] - of_runs[owners])
+    firsts = np.cumsum(ends - begins) - (ends - begins)
+    return np.add.reduceat(parts, firsts)[which] if len(every) else np.zeros(0)
 
 
 def _peak(values: Vector) -> float:
