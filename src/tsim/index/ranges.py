@@ -11,7 +11,7 @@ from tsim.index.taking import Places, consecutive
 Number = TypeVar("Number", np.float32, np.float64)
 # Up to so many places, summing along all of them is faster than looking up some; of more places, up
 # to this share of them is looked up.
-SHORT, FEW = 16_000, 0.1
+SHORT, FEW = 16_000, 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
