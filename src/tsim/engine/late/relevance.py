@@ -190,7 +190,7 @@ def _episode(settings: ReentrySettings, reach: int, index: ThreadIndex, anchor: 
     """Returns the places that seem to belong to the topic of a turn, in order."""
     if not index.stretches.interleaved_at(anchor):
         low = max(0, anchor - MAX_EXTENT)
-        near = index.confidences(low, anchor + MAX_EXTENT + 1)
+        near = index.gaps()[low : anchor + MAX_EXTENT + 1]
         return [low + place for place in episode_extent(settings, near, anchor - low)]
     around = index.stretches.neighbourhood([anchor], reach)
     places: list[int] = around.places[around.membership >= settings.min_continuation].tolist()

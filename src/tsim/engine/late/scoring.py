@@ -7,6 +7,7 @@ end too early. The turns before and after a single turn inherit a share of its v
 was asked for may be in the reply, and a turn alone is hard to understand.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -256,5 +257,9 @@ def _timely_turns(scores: Scores, runs: npt.NDArray[np.int64]) -> Values:
 
 def _peak(values: Vector) -> float:
     """Returns by how many standard deviations the highest value exceeds the mean."""
-    spread = float(values.std()) if len(values) else 0.0
-    return float(values.max() - values.mean()) / spread if spread > TINY else 0.0
+    if not len(values):
+        return 0.0
+    apart = values - values.mean()
+    highest = float(apart.max())
+    spread = math.sqrt(np.square(apart, out=apart).mean())
+    return highest / spread if spread > TINY else 0.0
