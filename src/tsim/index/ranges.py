@@ -16,15 +16,20 @@ SHORT, FEW = 16_000, 0.03
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Blocks:
-    """The blocks of one size that cover ranges: the first places of two for each range.
+    """The blocks of one size that cover ranges: two for each range.
 
     The size is the highest power of two up to the length of the range, so that they overlap.
+
+    Attributes:
+        size: Their number of places.
+        ranges: The ranges that they cover.
+        places: The first places of the blocks at the beginnings of these ranges, then of those at
+            their ends.
     """
 
     size: int
     ranges: Places
-    firsts: Places
-    lasts: Places
+    places: Places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,8 +61,8 @@ class Ranges:
         blocks = []
         for size in (1 << level for level in range(longest.bit_length())):
             some = np.flatnonzero((lengths >= size) & (lengths < 2 * size))
-            firsts, lasts = begins[some], ends[some] - size
-            blocks.append(_Blocks(size=size, ranges=some, firsts=firsts, lasts=lasts))
+            places = np.concatenate([begins[some], ends[some] - size])
+            blocks.append(_Blocks(size=size, ranges=some, places=places))
         return cls(
             begins=begins,
             ends=ends,
@@ -107,7 +112,8 @@ class Ranges:
         for blocks in self.blocks:
             if half := blocks.size // 2:
                 table = np.maximum(table[:-half], table[half:])
-            out[blocks.ranges] = np.maximum(table[blocks.firsts], table[blocks.lasts])
+            found = table[blocks.places].reshape(2, -1)
+            out[blocks.ranges] = np.maximum(found[0], found[1])
         return out
 
     def raised(
@@ -129,6 +135,6 @@ class Ranges:
             if len(larger):  # a block gives its value to both halves
                 np.maximum(table[:-size], larger, out=table[:-size])
                 np.maximum(table[size:], larger, out=table[size:])
-            for places in (blocks.firsts, blocks.lasts):
-                np.maximum.at(table, places, values[blocks.ranges])
+            some = values[blocks.ranges]
+            np.maximum.at(table, blocks.places, np.concatenate([some, some]))
         return table if self.blocks else least
