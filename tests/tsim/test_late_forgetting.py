@@ -67,8 +67,21 @@ def state(engine):
             if isinstance(value, array | bytearray | dict | list | int | float | bool):
                 raw = isinstance(value, array)  # unknown times are not equal to themselves
                 parts[f"{type(part).__name__}{name}"] = value.tobytes() if raw else value
-    for name in ("ThreadIndex_recent", "ThreadIndex_kept", "Postings_listed"):
+    for name in (
+        "ThreadIndex_recent",
+        "ThreadIndex_kept",
+        "ThreadIndex_grown",
+        "Postings_listed",
+    ):
         parts.pop(name, None)
+    paths = index.paths()
+    for name, values in (
+        ("gaps", index.gaps()),
+        ("onward", paths.onward),
+        ("back", paths.back),
+        *index.columns().items(),
+    ):
+        parts[name] = values.tobytes()
     parts["last"], parts["vectors"] = index._last, index.vectors.take(range(len(index))).tobytes()
     parts["run vectors"] = index.run_vectors.take(range(len(index.runs))).tobytes()
     parts["interleaved"] = index.stretches.interleaved().tobytes()

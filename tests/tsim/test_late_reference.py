@@ -98,8 +98,7 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     asked = resume(settings.reentry, settings.span, index, asked)
     again = [0.0] * count
     if asked.resumed is not None:
-        places, resumed = asked.resumed.places.tolist(), asked.resumed.values.tolist()
-        again = [v if place else 0.0 for place, v in zip(places, resumed, strict=True)]
+        again = asked.resumed.values.tolist()
     # As in the engine, not anew: the features below are too steep for two roundings.
     shares, own = slow.relative(asked.relevant.tolist()), slow.relative(asked.own.tolist())
     inherited = slow.relative(slow.inherited(settings.span, shares, sure, lengths))

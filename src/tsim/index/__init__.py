@@ -2,8 +2,18 @@
 
 from tsim.index.dense import DenseIndex
 from tsim.index.postings import Postings
+from tsim.index.ranges import Ranges
 from tsim.index.speakers import Speakers
 from tsim.index.windows import WindowIndex
 from tsim.words import TERM, distinct, terms
 
-__all__ = ["TERM", "DenseIndex", "Postings", "Speakers", "WindowIndex", "distinct", "terms"]
+__all__ = [
+    "TERM",
+    "DenseIndex",
+    "Postings",
+    "Ranges",
+    "Speakers",
+    "WindowIndex",
+    "distinct",
+    "terms",
+]

@@ -4,11 +4,12 @@ Rows are stored in blocks, so that growing copies at most one block and wastes n
 one: most threads are short, and there may be many.
 Scores are computed row by row (`vecdot`, not a matrix product): the score of a row is bit-identical
 whatever the other rows are, and no BLAS thread pool is started, which on a busy machine takes
-longer than the arithmetic. Large matrices are divided among a small thread pool.
+longer than the arithmetic. For large matrices, a small thread pool helps the calling thread: each
+takes the next block when it is done with one, so that none waits for another that is kept waiting.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -21,12 +22,13 @@ from tsim.vectors import Vector, Vectors
 BLOCK = 2048
 # Matrices up to this many numbers are scanned faster by one thread.
 ONE_THREAD = 3_000_000
-THREADS = min(4, os.cpu_count() or 1)
+# Threads besides the calling one.
+HELPERS = min(4, os.cpu_count() or 1) - 1
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="tsim-scan")
+    return ThreadPoolExecutor(HELPERS, thread_name_prefix="tsim-scan")
 
 
 class DenseIndex:
@@ -101,21 +103,19 @@ class DenseIndex:
     def scores(self, query: Vector) -> Vector:
         """Returns the cosine of each row with the query."""
         out = np.empty(self._length, dtype=np.float32)
-        count = len(self._blocks)
-        if self._length * self.dimension <= ONE_THREAD:
-            self._scan(query, out, 0, count)
-        else:
-            cuts = [count * part // THREADS for part in range(THREADS + 1)]
-            work = [
-                _pool().submit(self._scan, query, out, first, last)
-                for first, last in pairwise(cuts)
-            ]
-            for part in work:
+        blocks = iter(range(len(self._blocks)))  # shared: each block is scanned once
+        large = self._length * self.dimension > ONE_THREAD
+        work = [
+            _pool().submit(self._scan, query, out, blocks) for _ in range(HELPERS if large else 0)
+        ]
+        self._scan(query, out, blocks)
+        for part in work:
+            if not part.cancel():  # one that has not begun has nothing left to do
                 part.result()
         return out
 
-    def _scan(self, query: Vector, out: Vector, first: int, last: int) -> None:
-        for number in range(first, last):
+    def _scan(self, query: Vector, out: Vector, blocks: Iterable[int]) -> None:
+        for number in blocks:
             start = number * BLOCK
             stop = min(start + BLOCK, self._length)
             np.vecdot(self._blocks[number][: stop - start], query, out=out[start:stop])

@@ -3,7 +3,6 @@
 import math
 import re
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tsim.index.ranges import Ranges
 from tsim.index.taking import Places, consecutive, moved, renumbered, taken
 from tsim.index.windows import summed
 from tsim.vectors import Vector
@@ -167,37 +167,23 @@ class Postings:
                 out[places] += np.float32(weight) * (times / (times + 1))
         return out
 
-    def run_coverage(self, weights: Mapping[str, float], begins: Places, ends: Places) -> Vector:
-        """Returns the weight of the terms that occur in each of some runs of documents.
-
-        Args:
-            weights: The weights of terms.
-            begins: The first document of each run.
-            ends: The document after the last of each run.
-        """
-        out = np.zeros(len(begins), dtype=np.float32)
+    def run_coverage(self, weights: Mapping[str, float], runs: Ranges) -> Vector:
+        """Returns the weight of the terms that occur in each of some runs of documents."""
+        out = np.zeros(len(runs), dtype=np.float32)
         for term, weight in sorted(weights.items()):
-            if term in self._documents and len(begins):
-                documents = np.frombuffer(self._documents[term], dtype=np.uint32)
+            if term in self._documents and len(runs):
+                documents = np.frombuffer(self._documents[term], dtype=np.uint32).astype(np.int64)
                 counts = np.frombuffer(self._counts[term], dtype=np.uint32)
-                # Running totals over all documents: faster than a search for every run.
-                total = np.zeros(len(self) + 1, dtype=np.int32)
-                total[documents + 1] = counts
-                np.cumsum(total, out=total)
-                times = (total[ends] - total[begins]).astype(np.float32)
+                times = runs.sums_at(documents, counts, len(self)).astype(np.float32)
                 out += np.float32(weight) * (times / (times + 1))
         return out
 
-    def term_coverage(self, term: str, weight: float, places: Sequence[int]) -> float:
-        """Returns what one term adds to the coverage of some documents, given in order."""
-        documents = self._documents.get(term, ())
-        low = bisect_left(documents, places[0])
-        if low == len(documents) or documents[low] > places[-1]:  # true for most terms
-            return 0.0
-        high = bisect_left(documents, places[-1] + 1, low)
-        inside = {*places}
-        times = sum(self._counts[term][at] for at in range(low, high) if documents[at] in inside)
-        return weight * times / (times + 1)
+    def counts(self, term: str, places: Places) -> npt.NDArray[np.int64]:
+        """Returns how often a term of the index occurs in each of some documents."""
+        documents = np.frombuffer(self._documents[term], dtype=np.uint32)
+        counts = np.frombuffer(self._counts[term], dtype=np.uint32)
+        at = np.minimum(documents.searchsorted(places.astype(np.uint32)), len(documents) - 1)
+        return np.where(documents[at] == places, counts[at], 0).astype(np.int64)
 
     def occurrences(
         self, wanted: Iterable[str], places: Sequence[int]

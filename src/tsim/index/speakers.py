@@ -219,9 +219,9 @@ class Speakers:
         return out
 
     @property
-    def first_person(self) -> Vector:
-        """The logarithm of one plus the number of first-person words in each passage."""
-        return np.log1p(np.frombuffer(self._first_person, dtype=np.uint32).astype(np.float32))
+    def first_person(self) -> npt.NDArray[np.uint32]:
+        """The number of first-person words in each passage."""
+        return np.frombuffer(self._first_person, dtype=np.uint32)
 
     @property
     def tells(self) -> Vector:

@@ -21,6 +21,7 @@ be a coincidence, and if much, it shows where to look.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -97,6 +98,8 @@ SIMILARITIES = ("cosine", "cosine before", "run above turn")
 COUNTED = "cosine"
 # Probabilities are kept away from 0 and 1, whose log odds are infinite.
 LEAST = 1e-4
+# Log odds whose exponential does not overflow.
+MOST_ODDS = 500.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,21 +243,27 @@ def _parts(names: Sequence[str], asking: Asking) -> Iterator[tuple[str, float]]:
         "rarity": asking.rarity,
         "question length": asking.length,
     }
-    for name in names:
-        column, _, factor = name.partition(TIMES)
+    for column, factor in _divided(tuple(names)):
         yield column, factors[factor]
+
+
+@cache
+def _divided(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Returns the column of each feature, and the name of what it is multiplied by."""
+    return tuple((column, factor) for column, _, factor in (n.partition(TIMES) for n in names))
 
 
 def softmax(values: Column) -> Column:
     """Returns probabilities; an empty input gives an empty output."""
     if not len(values):
         return values
-    powers = np.exp(values - values.max())
-    out: Column = powers / powers.sum()
-    return out
+    powers: Column = values - values.max()
+    np.exp(powers, out=powers)
+    powers /= powers.sum()
+    return powers
 
 
 def probability(weights: Sequence[float], features: Sequence[float]) -> float:
     """Returns the logistic function of a weighted sum; the last weight is the bias."""
-    total = float(np.dot(weights[:-1], features)) + weights[-1]
-    return float(1 / (1 + np.exp(-np.clip(total, -500, 500))))
+    total = sum(weight * feature for weight, feature in zip(weights[:-1], features, strict=True))
+    return 1 / (1 + math.exp(-min(max(total + weights[-1], -MOST_ODDS), MOST_ODDS)))

@@ -96,26 +96,35 @@ class Paths:
 
     Attributes:
         onward: From the first turn to each turn.
-        back: From the last turn to each turn, the last one first.
+        back: The same, without the words of the turn itself: from the last turn back to one, what
+            is between two turns is the difference of theirs.
     """
 
     onward: Values
     back: Values
 
 
-def paths(settings: SpanSettings, confidences: Values, words: npt.NDArray[np.uint32]) -> Paths:
-    """Returns the decay of values along a thread.
+def paths(
+    settings: SpanSettings,
+    confidences: Values,
+    words: npt.NDArray[np.uint32],
+    *,
+    before: float = 0.0,
+) -> Paths:
+    """Returns the decay of values along a thread, or from one of its turns on.
 
     Args:
         settings: Constants.
         confidences: Confidence of a new topic at the gap before each turn.
         words: Length of each turn in words.
+        before: The last value of `onward` before these turns.
     """
     gaps = np.log1p(-np.clip(confidences, None, 1 - LEAST))
     fades = words / settings.fade_words
-    # Backwards, the gap crossed to reach a turn is the one after it.
-    behind = np.append(gaps[1:], 0.0) - fades
-    return Paths(onward=np.cumsum(gaps - fades), back=np.cumsum(behind[::-1]))
+    steps = gaps - fades
+    steps[:1] += before
+    onward = np.cumsum(steps)
+    return Paths(onward=onward, back=onward + fades)
 
 
 def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Values:
@@ -127,9 +136,9 @@ def turn_values(settings: SpanSettings, relevant: Vector, along: Paths) -> Value
     return _reaching(start, along)
 
 
-def spread(values: Values, along: Paths) -> Values:
+def spread(values: Vector, along: Paths) -> Values:
     """Returns the highest value that reaches each turn along the thread, from itself or others."""
-    start = np.maximum(values, LEAST**2)
+    start = np.maximum(values, LEAST**2, dtype=np.float64)
     return _reaching(np.log(start, out=start), along)
 
 
@@ -160,14 +169,15 @@ def inherited(
 
 
 def _reaching(start: Values, along: Paths) -> Values:
-    """Returns the highest value that reaches each turn, from logarithms of values."""
-    out = _carried(start, along.onward)
-    np.maximum(out, _carried(start[::-1], along.back)[::-1], out=out)
+    """Returns the highest value that reaches each turn, from logarithms of values.
+
+    That is max over a <= t of start[a] + onward[t] - onward[a], and over a >= t of
+    start[a] + back[a] - back[t]. Nothing is NaN here, so that `fmax`, which is faster, will do.
+    """
+    out: Values = np.fmax.accumulate(start - along.onward)
+    out += along.onward
+    later = start + along.back
+    np.fmax.accumulate(later[::-1], out=later[::-1])
+    later -= along.back
+    np.maximum(out, later, out=out)
     return np.exp(out, out=out)
-
-
-def _carried(start: Values, along: Values) -> Values:
-    """Returns max over a <= t of start[a] + along[t] - along[a], in one pass."""
-    out: Values = np.maximum.accumulate(start - along)
-    out += along
-    return out

@@ -88,9 +88,10 @@ def interleaved(settings: LinkSettings, vectors: Vectors) -> bool:
     if len(vectors) < 2 * DISTANT.stop:
         return False
     neighbours, apart = _alike(vectors, range(1, 2)), _alike(vectors, APART)
+    if neighbours - apart >= settings.neighbour_margin:
+        return False
     reached, distant = _alike(vectors, range(1, settings.max_lag + 1)), _alike(vectors, DISTANT)
-    plain = neighbours - apart >= settings.neighbour_margin
-    return not plain and reached - distant > settings.reach_margin
+    return reached - distant > settings.reach_margin
 
 
 def replies(settings: LinkSettings, vectors: Vectors, users: Flags) -> Links:

@@ -3,6 +3,8 @@
 The names are those of `tsim.rank.fitted`. A column that is 0 everywhere is left out.
 """
 
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,8 +13,10 @@ from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
 from tsim.engine.late.runs import RunTable
 from tsim.rank import SpanSettings
-from tsim.rank.fitted import Column, Columns
+from tsim.rank.fitted import Columns
 from tsim.vectors import Vector
+
+Number = TypeVar("Number", np.float32, np.float64)
 
 
 def run_columns(index: ThreadIndex, asked: Asked, table: RunTable, cosines: Vector) -> Columns:
@@ -28,9 +32,9 @@ def run_columns(index: ThreadIndex, asked: Asked, table: RunTable, cosines: Vect
         "run": np.ones(len(cosines), dtype=np.float32),
         "cosine": cosines,
         # The share of the question's word weight that it contains.
-        "words": index.postings.run_coverage(asked.weights, table.begins, table.ends),
+        "words": index.postings.run_coverage(asked.weights, table.ranges),
         # The highest combined score of its turns, relative to the best of the thread.
-        "best turn's score": table.highest(relative(asked.relevant)),
+        "best turn's score": table.ranges.highest(relative(asked.relevant)),
         "length": table.length,
         "new topic before": table.opens,
         "new topic after": table.closes,
@@ -57,13 +61,14 @@ def turn_columns(
             conversation, and runs are not candidates there.
     """
     similar, words = asked.similar, asked.words
-    inherited = relative(follow(span, index, asked) / index.long())
+    inherited = follow(span, index, asked)
+    inherited = relative(np.divide(inherited, index.long(), out=inherited))
     columns: dict[str, npt.NDArray[np.floating]] = {
         "cosine": similar,
-        "cosine before": np.append(similar[:1], similar[:-1]),
+        "cosine before": np.concatenate([similar[:1], similar[:-1]]),
         "run above turn": highest - similar,
         "words": words,
-        "words beside": np.maximum(np.append(words[1:], 0), np.append(0, words[:-1])),
+        "words beside": _beside(words),
         # Cosine and words combined, relative to the best of the thread.
         "own score": relative(asked.own),
         # The value by combined score and inheritance, relative to the best of the thread.
@@ -78,16 +83,24 @@ def turn_columns(
             "interleaved inherited²": lane**2,
             "interleaved words": np.where(interleaved, words, 0.0),
         }
-    if asked.resumed is not None and asked.resumed.places.any():
-        columns["resumes"] = np.where(asked.resumed.places, asked.resumed.values, 0.0)
+    if asked.resumed is not None and asked.resumed.values.any():
+        columns["resumes"] = asked.resumed.values
     if asked.naming.speaker is not None:
         named = index.speakers.numbers == asked.naming.speaker
         columns["named speaker"] = named * asked.naming.certainty
     return columns
 
 
-def relative(values: npt.NDArray[np.floating]) -> Column:
+def relative(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """Returns values relative to the highest; negative ones become 0."""
-    positive: Column = np.maximum(values, 0, dtype=np.float64)
+    positive = np.maximum(values, 0)
     positive /= max(float(positive.max()), TINY)
     return positive
+
+
+def _beside(values: Vector) -> Vector:
+    """Returns the higher one of the values before and after each."""
+    out = np.zeros_like(values)
+    out[:-1] = values[1:]
+    np.maximum(out[1:], values[:-1], out=out[1:])
+    return out

@@ -43,25 +43,29 @@ def explain(
     Returns:
         The spans with explanations, in the same order. The score of a span is its relevance.
     """
-    tops = [span[int(worth[list(span)].argmax())] for span in spans]
+    chosen = [place for span in spans for place in span]
+    worths = dict(zip(chosen, worth[chosen].tolist(), strict=True)) if chosen else {}
+    tops = [max(span, key=worths.__getitem__) for span in spans]
     most, alone = max(float(worth.max()), TINY), float(scores.turns.sum())
     resumed = asked.resumed
-    links = [_raised(resumed, worth, span) for span in spans]
+    links = [_raised(resumed, worths, span) for span in spans]
     shared = _shared(resumed, index.postings, links) if resumed else {}
     found = []
     found_masses = masses(scores, spans)
     terms = _terms(scores, tops) if tops else []
-    for span, top, link, mass, points in zip(spans, tops, links, found_masses, terms, strict=True):
+    words_of = _words(index.postings, asked.weights, spans)
+    for span, top, link, mass, points, words in zip(
+        spans, tops, links, found_masses, terms, words_of, strict=True
+    ):
         score = relevance(scores.settings, scores.presence, mass)
         similar = float(asked.similar[top])
         first, last = span[0], span[-1] + 1
-        words = _heaviest(index.postings, asked.weights, span)
         again = shared.get(link, ()) if link is not None else ()
         why = SpanWhy(
             anchor=ids[top],
             dense=similar,
             lexical=sum(share for _, share in words),
-            share=float(worth[top]) / most,
+            share=worths[top] / most,
             relevance=score,
             alone=alone,
             terms=points,
@@ -89,7 +93,7 @@ def explain(
 def _terms(scores: Scores, tops: Sequence[int]) -> list[Weighted]:
     """Returns what features added to the logit of turns, or of the best run that contains each."""
     observed, settings = scores.observed, scores.settings
-    runs = [_best_run(scores, top) for top in tops]
+    runs = _best_runs(scores, tops)
     ranks = np.cumsum(observed.whole) - 1  # of candidates among all runs
     of_turns = features(TURN_FEATURES, observed.asking, observed.turns, np.array(tops))
     rows = np.array([0 if run is None else ranks[run] for run in runs], dtype=np.int64)
@@ -112,18 +116,27 @@ def _terms(scores: Scores, tops: Sequence[int]) -> list[Weighted]:
     return out
 
 
-def _best_run(scores: Scores, top: int) -> int | None:
-    """Returns the likeliest run that contains a turn; None if the turn itself is likelier."""
-    owners = scores.observed.table.overlapping(top, top + 1)
-    owners = owners[scores.observed.whole[owners]]
-    run = int(owners[scores.runs[owners].argmax()]) if len(owners) else -1
-    return None if run < 0 or scores.turns[top] > scores.runs[run] else run
+def _best_runs(scores: Scores, tops: Sequence[int]) -> list[int | None]:
+    """Returns the likeliest run that contains each turn; None if the turn itself is likelier."""
+    runs, which = scores.observed.table.ranges.containing(np.array(tops))
+    chances = np.where(scores.observed.whole[runs], scores.runs[runs], -np.inf)
+    best: list[int | None] = [None] * len(tops)
+    highest = scores.turns[tops].tolist()
+    # Of equal ones, runs are preferred to turns, and earlier runs to later ones.
+    for run, place, chance in sorted(
+        zip(runs.tolist(), which.tolist(), chances.tolist(), strict=True)
+    ):
+        if chance > highest[place] or (chance == highest[place] and best[place] is None):
+            best[place], highest[place] = run, chance
+    return best
 
 
-def _raised(resumed: Resumed | None, worth: Values, span: Sequence[int]) -> int | None:
+def _raised(
+    resumed: Resumed | None, worths: Mapping[int, float], span: Sequence[int]
+) -> int | None:
     """Returns the most valuable turn of a span whose relevance was raised by clues, if any."""
-    raised = [place for place in span if resumed is not None and resumed.places[place]]
-    return max(raised, key=lambda place: worth[place], default=None)
+    raised = [place for place in span if resumed is not None and resumed.values[place]]
+    return max(raised, key=worths.__getitem__, default=None)
 
 
 def _shared(
@@ -148,10 +161,19 @@ def _shared(
     return shared
 
 
-def _heaviest(postings: Postings, weights: Mapping[str, float], span: Sequence[int]) -> Weighted:
-    """Returns the question's words that occur in a span, with their share of the weight."""
-    found = ((term, postings.term_coverage(term, weights[term], span)) for term in weights)
-    return _by_weight(one for one in found if one[1])
+def _words(
+    postings: Postings, weights: Mapping[str, float], spans: Sequence[Sequence[int]]
+) -> list[Weighted]:
+    """Returns the question's words that occur in each span, with their share of the weight."""
+    out: list[list[tuple[str, float]]] = [[] for _ in spans]
+    places = np.array([place for span in spans for place in span], dtype=np.int64)
+    owners = np.repeat(np.arange(len(spans)), [len(span) for span in spans])
+    for term, weight in weights.items():
+        if spans and postings.document_frequency(term):
+            times = np.bincount(owners, weights=postings.counts(term, places))
+            for span in np.flatnonzero(times).tolist():
+                out[span].append((term, weight * float(times[span] / (times[span] + 1))))
+    return [_by_weight(words) for words in out]
 
 
 def _by_weight(words: Iterable[tuple[str, float]]) -> Weighted:

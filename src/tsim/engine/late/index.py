@@ -9,7 +9,8 @@ are added with the turns; texts may be read later, before the next search.
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,11 +18,12 @@ import numpy.typing as npt
 
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
+from tsim.engine.late.growing import Growing
 from tsim.engine.late.passages import Passages, Range
-from tsim.engine.late.runs import Order, RunTable
+from tsim.engine.late.runs import RunTable
 from tsim.engine.stretches import Stretches
-from tsim.index import DenseIndex, Postings, Speakers, WindowIndex
-from tsim.index.taking import Places, consecutive, taken
+from tsim.index import DenseIndex, Postings, Ranges, Speakers, WindowIndex
+from tsim.index.taking import Places, taken
 from tsim.rank import Paths, SpanSettings, Values, paths
 from tsim.rank.fitted import Columns
 from tsim.segment import (
@@ -48,10 +50,13 @@ from tsim.words import count
 STEP = 1024
 # Length, relative to the shortest long turn, from which a turn is no longer penalised for more.
 MOST_EXCESS = 10.0
+# Words that a turn costs in a context besides its own line: a heading, if it is alone.
+OVERHEAD = 1.0
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
 RECENT = 1024
 
 Made = TypeVar("Made")
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,6 +91,24 @@ def lasting(make: Callable[["ThreadIndex"], Made]) -> Callable[["ThreadIndex"], 
             index._kept[name] = now, make(index)
         found: Made = index._kept[name][1]
         return found
+
+    return kept
+
+
+def growing(
+    make: Callable[["ThreadIndex", int, int], npt.NDArray[Number]],
+) -> Callable[["ThreadIndex"], npt.NDArray[Number]]:
+    """Keeps the values of all places that a method computes from one place up to another.
+
+    When turns are added, those of new places are computed, and of the place before them, since its
+    gap has become final.
+    """
+    name = make.__name__
+
+    @wraps(make)
+    def kept(index: "ThreadIndex") -> npt.NDArray[Number]:
+        values = index._grown.setdefault(name, Growing(AFTER - 1))
+        return values.upto(len(index), partial(make, index))
 
     return kept
 
@@ -144,8 +167,10 @@ class ThreadIndex:
         self._recent: dict[int, str] = {}
         self._unlearnt: list[tuple[Turn, list[Range], list[str]]] = []
         self.runs: dict[Run, int] = {}
+        self._edges = array("q")  # where each of them begins and ends
         self.run_vectors = DenseIndex(dimension, vectors[:0])
         self._kept: dict[str, tuple[tuple[int, int], Any]] = {}  # see `lasting`
+        self._grown: dict[str, Growing[Any]] = {}  # see `growing`
         self._settled = 0  # number of turns when boundary evidence was last updated
         self._linked = 0  # number of turns when stretches were last updated
         self.vectors = DenseIndex(dimension, vectors)
@@ -306,6 +331,9 @@ class ThreadIndex:
         self._settled = 0
         while len(self.runs) > mark.runs:
             self.runs.popitem()
+        del self._edges[2 * mark.runs :]
+        for values in self._grown.values():
+            values.cut(mark.places)
         self._unlearnt.clear()
         self._cutter, self._recent = mark.cutter.copy(), dict(mark.recent)
         self._last, self.dated = mark.last, mark.dated
@@ -373,6 +401,7 @@ class ThreadIndex:
     def add_runs(self, runs: Sequence[Run], vectors: Vectors | Sequence[Vector]) -> None:
         """Adds closed runs with their vectors; those that are there already are left out."""
         fresh = [row for row, run in enumerate(runs) if run not in self.runs]
+        self._edges.extend(edge for row in fresh for edge in runs[row])
         self.runs.update({runs[row]: len(self.runs) + n for n, row in enumerate(fresh)})
         self.run_vectors.extend([vectors[row] for row in fresh])
 
@@ -396,86 +425,125 @@ class ThreadIndex:
         # A passage is as long as a run, and belongs to none: it competes as a run as well.
         parts = np.flatnonzero(self.passages.divided())
         open_runs += [(place, place + 1) for place in parts.tolist()]
-        every = np.array([*self.runs, *open_runs], dtype=np.int64).reshape(-1, 2)
-        begins, ends = every[:, 0], every[:, 1]
+        edges = np.array([*chain.from_iterable(open_runs)], dtype=np.int64)
+        every = np.concatenate([np.frombuffer(self._edges, dtype=np.int64), edges])
+        begins, ends = every[::2].copy(), every[1::2].copy()
         sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])
-        total = np.append(0, np.cumsum(self.lengths, dtype=np.int64))
-        told = np.append(0.0, np.cumsum(self.speakers.tells * self.lengths, dtype=np.float64))
-        sizes = ends - begins
+        total = np.concatenate([[0], self._words()])
+        told = np.zeros(count + 1)
+        np.cumsum(self.speakers.tells * self.lengths, dtype=np.float64, out=told[1:])
         words = (total[ends] - total[begins]).astype(np.float64)
         means = [self.mean(run) for run in open_runs]
+        excess = np.zeros(len(begins))
+        excess[len(begins) - len(parts) :] = np.log(self.long()[parts])
         return RunTable(
-            begins=begins,
-            ends=ends,
+            ranges=Ranges.of(begins, ends),
             opens=sure[begins],
             closes=sure[ends],
             words=words,
             length=np.log(words),
-            owners=np.repeat(np.arange(len(every)), sizes),
-            places=consecutive(begins, sizes),
-            order=Order.of(begins, ends),
             open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
-            tells=(told[ends] - told[begins]) / np.maximum(total[ends] - total[begins], 1),
-            excess=np.where(self.passages.divided()[begins], np.log(self.long())[begins], 0.0),
+            tells=(told[ends] - told[begins]) / np.maximum(words, 1),
+            excess=excess,
         )
 
-    @lasting
-    def long(self) -> Values:
+    @growing
+    def long(self, first: int, last: int) -> Values:
         """Returns by how much each turn exceeds the length of long turns; 1 if it does not.
 
         A passage is as long as its whole turn: most of what surrounds it is about something else.
         """
-        words, turns = self.lengths, self.passages.turns
+        words, turns = self.lengths[first:last], self.passages.turns
         if turns is not None:
             firsts = np.flatnonzero(self.passages.starts == 0)
-            words = np.add.reduceat(words, firsts)[turns - 1]
+            words = np.add.reduceat(self.lengths, firsts)[turns[first:last] - 1]
         return np.clip(words / self._span.long_turn_words, 1.0, MOST_EXCESS)
 
-    @lasting
-    def short(self) -> Vector:
+    @growing
+    def short(self, first: int, last: int) -> Vector:
         """Returns how much of its words each turn has to itself: less than 1 if it is long."""
-        words = self.lengths.astype(np.float32)
+        words = self.lengths[first:last].astype(np.float32)
         return np.minimum(1, self._span.long_turn_words / words)
 
     @lasting
     def columns(self) -> Columns:
         """Returns the columns of turns that are the same for all questions."""
-        short = np.minimum(self.lengths, self._span.long_turn_words)
         return {
             "tells": self.speakers.tells,
-            "first person": self.speakers.first_person,
-            "asks": np.frombuffer(self._asks, dtype=np.bool_).astype(np.float32),
-            "length": np.log1p(short.astype(np.float32)),
-            "excess length": np.log(self.long()),
+            "first person": self._first_person(),
+            "asks": self._asking(),
+            "length": self._length(),
+            "excess length": self._excess(),
         }
 
+    @growing
+    def _first_person(self, first: int, last: int) -> Vector:
+        return np.log1p(self.speakers.first_person[first:last].astype(np.float32))
+
+    @growing
+    def _asking(self, first: int, last: int) -> Vector:
+        return np.frombuffer(self._asks, dtype=np.bool_)[first:last].astype(np.float32)
+
+    @growing
+    def _length(self, first: int, last: int) -> Vector:
+        short = np.minimum(self.lengths[first:last], self._span.long_turn_words)
+        return np.log1p(short.astype(np.float32))
+
+    @growing
+    def _excess(self, first: int, last: int) -> Values:
+        return np.log(self.long()[first:last])
+
+    @growing
+    def _words(self, first: int, last: int) -> npt.NDArray[np.int64]:
+        """Returns the number of words up to the end of each turn."""
+        words = self.lengths[first:last].astype(np.int64)
+        if first:
+            words[0] += self._grown["_words"].before(first)
+        return np.cumsum(words)
+
     @lasting
-    def replies(self) -> Vector:
+    def replies(self) -> Values:
         """Returns how often the speaker of each turn talks about themselves; 0 for long turns."""
-        out: Vector = np.exp(self.speakers.tells) * (self.long() == 1)
-        return out
+        return np.where(self.long() == 1, np.exp(self.speakers.tells), 0.0)
+
+    @growing
+    def costs(self, first: int, last: int) -> Values:
+        """Returns the words that each turn costs in a context if it is alone."""
+        return self.lengths[first:last].astype(np.float64) + OVERHEAD
 
     @lasting
     def joined(self) -> Values:
         """Returns how likely each turn goes on from the one before; 0 where interleaved."""
         return np.where(self.stretches.interleaved(), 0.0, 1 - self.gaps())
 
-    @lasting
     def paths(self) -> Paths:
         """Returns how values decay along the thread."""
-        return paths(self._span, self.gaps(), self.lengths)
+        return Paths(onward=self._onward(), back=self._back())
+
+    @growing
+    def _onward(self, first: int, last: int) -> Values:
+        before = float(self._grown["_onward"].before(first)) if first else 0.0
+        gaps, words = self.gaps()[first:last], self.lengths[first:last]
+        return paths(self._span, gaps, words, before=before).onward
+
+    @growing
+    def _back(self, first: int, last: int) -> Values:
+        before = float(self._grown["_onward"].before(first)) if first else 0.0
+        gaps, words = self.gaps()[first:last], self.lengths[first:last]
+        return paths(self._span, gaps, words, before=before).back
 
     def warm(self) -> None:
         """Computes all of these; the index must be settled."""
         if len(self):
             for make in (self.run_table, self.columns, self.short, self.replies, self.joined):
                 make()
+            self.costs()
             self.paths()
 
-    @lasting
-    def gaps(self) -> Values:
+    @growing
+    def gaps(self, first: int, last: int) -> Values:
         """Returns the confidence of a new topic before each turn."""
-        return self.confidences(0, len(self))
+        return self.confidences(first, last)
 
 
 def _lines(turn: Turn, ranges: Sequence[Range]) -> Iterator[str]:

@@ -38,14 +38,12 @@ class Resumed:
         anchor: The place of the best turn.
         episode: The places of the episode around it.
         clues: The rare words of that episode, with their weights.
-        places: For each turn, whether clues raised its relevance.
-        values: The value of each turn as a re-entry.
+        values: The value of each turn as a re-entry; 0 if clues did not raise its relevance.
     """
 
     anchor: int
     episode: list[int]
     clues: dict[str, float]
-    places: npt.NDArray[np.bool_]
     values: Vector
 
 
@@ -111,19 +109,20 @@ def ask(
     own = similar + lexical * words
     near, covered = index.windows.scores(similar), postings.coverage(weights, width)
     relevant = relevance(settings, own, near + lexical * covered)
-    left_out = np.flatnonzero(~eligible)
-    own[left_out] = relevant[left_out] = -np.inf
+    everything = bool(eligible.all())
+    if not everything:
+        own[~eligible] = relevant[~eligible] = -np.inf
     if relevant.max() <= 0:  # no turn is relevant; shift the scores to keep their order
         relevant -= relevant[eligible].min()
     top = max(float(relevant.max()), TINY)
-    if len(left_out):  # only windows with an eligible turn
+    if not everything:  # only windows with an eligible turn
         passed = np.append(0, np.cumsum(eligible))
         inside = passed[width:] > passed[:-width]
         near, covered = near[inside], covered[inside]
     return Asked(
         vector=vector,
         eligible=eligible,
-        timely=_timely(index.attributes.times, query),
+        timely=_timely(index, query),
         naming=naming,
         similar=similar,
         weights=weights,
@@ -137,8 +136,9 @@ def ask(
     )
 
 
-def _timely(times: Times, query: Query) -> Times:
-    known = times[np.isfinite(times)]
+def _timely(index: ThreadIndex, query: Query) -> Times:
+    times = index.attributes.times
+    known = times[np.isfinite(times)] if index.dated else times[:0]
     if not len(known):
         return np.zeros(len(times))
     first, last = np.clip([known.min(), known.max()], *YEARS).tolist()
@@ -172,13 +172,17 @@ def resume(
     mass[episode] = 0
     reentry = reentry_values(settings, mass)
     reentry[episode] = 0
-    raised = asked.best * reentry ** (1 / span.relevance_power)
     # Relevance may be negative: where there is no re-entry, 0 must not replace it.
-    again = asked.eligible & (reentry > 0) & (raised > asked.relevant)
+    near = np.flatnonzero((reentry > 0) & asked.eligible)
+    raised = asked.best * reentry[near] ** (1 / span.relevance_power)
+    higher = raised > asked.relevant[near]
+    again = near[higher]
+    relevant, values = asked.relevant.copy(), np.zeros_like(reentry)
+    relevant[again], values[again] = raised[higher], reentry[again]
     return replace(
         asked,
-        relevant=np.where(again, raised, asked.relevant),
-        resumed=Resumed(anchor=anchor, episode=episode, clues=found, places=again, values=reentry),
+        relevant=relevant,
+        resumed=Resumed(anchor=anchor, episode=episode, clues=found, values=values),
     )
 
 
@@ -186,7 +190,7 @@ def _episode(settings: ReentrySettings, reach: int, index: ThreadIndex, anchor: 
     """Returns the places that seem to belong to the topic of a turn, in order."""
     if not index.stretches.interleaved_at(anchor):
         low = max(0, anchor - MAX_EXTENT)
-        near = index.confidences(low, anchor + MAX_EXTENT + 1)
+        near = index.gaps()[low : anchor + MAX_EXTENT + 1]
         return [low + place for place in episode_extent(settings, near, anchor - low)]
     around = index.stretches.neighbourhood([anchor], reach)
     places: list[int] = around.places[around.membership >= settings.min_continuation].tolist()

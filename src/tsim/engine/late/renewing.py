@@ -34,6 +34,8 @@ def renewals(index: ThreadIndex, asked: Asked) -> list[Renewal]:
 
     Only turns whose times are known are compared.
     """
+    if not index.dated:
+        return []
     times, roles = index.attributes.times, index.attributes.roles
     known = asked.eligible & np.isfinite(times)
     if not known.any():
@@ -43,20 +45,19 @@ def renewals(index: ThreadIndex, asked: Asked) -> list[Renewal]:
     order = places[np.lexsort((places, times[places]))]
     # Row by row, as everywhere, so that cosines do not depend on the other rows.
     rows = index.vectors.take(places)[np.searchsorted(places, order)]
-    found: list[Renewal] = []
-    for later in range(1, len(order)):
-        excess = np.vecdot(rows[:later], rows[later]).astype(np.float64) - MAYBE_SAME
-        same = excess > 0
-        same &= roles[order[:later]] == roles[order[later]]
-        same &= times[order[:later]] < times[order[later]]
-        if same.any():
-            found.append((int(order[later]), order[:later][same], REACH * excess[same]))
-    return found
+    excess = np.vecdot(rows[None], rows[:, None]).astype(np.float64) - MAYBE_SAME
+    same = excess > 0
+    same &= roles[order] == roles[order][:, None]
+    same &= times[order] < times[order][:, None]
+    return [
+        (int(order[later]), order[same[later]], REACH * excess[later, same[later]])
+        for later in np.flatnonzero(same.any(axis=1)).tolist()
+    ]
 
 
 def renew(logits: Column, renewed: Sequence[Renewal]) -> Column:
     """Returns logits in which no turn is below those that it may replace."""
-    out = logits.copy()
+    out = logits.copy() if renewed else logits
     for place, replaced, lack in renewed:
         close = logits[replaced][logits[replaced] <= logits[place] + lack]
         if len(close):

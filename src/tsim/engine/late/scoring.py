@@ -7,6 +7,7 @@ end too early. The turns before and after a single turn inherit a share of its v
 was asked for may be in the reply, and a turn alone is hard to understand.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.engine.late.columns import run_columns, turn_columns
-from tsim.engine.late.index import ThreadIndex
+from tsim.engine.late.index import OVERHEAD, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
 from tsim.engine.late.renewing import Renewal, renew, renewals
 from tsim.engine.late.runs import RunTable
@@ -35,8 +36,6 @@ from tsim.rank.fitted import (
 from tsim.vectors import Vector
 from tsim.words import extent
 
-# Words that a turn costs in a context besides its own line: a heading, if it is alone.
-OVERHEAD = 1.0
 # Share of a single turn's value that the turns beside it inherit, if their speakers always talk
 # about themselves; less if they rarely do. Chosen on s1 as the most that costs hardly anything
 # there, where the evidence is never beside a turn that says the same.
@@ -93,8 +92,8 @@ class Scores:
         observed: The features.
         runs: P(run) of every run; 0 in interleaved stretches.
         turns: P(turn) of every turn.
-        timely: For every place of every run, how likely it is for its time to hold what was asked,
-            relative to the likeliest of the run; None if the question is about no time.
+        timely: The log odds that were added to every turn for its time, and to every run: those of
+            its likeliest turn; None if the question is about no time.
         question: The features of the presence of what was asked.
         presence: Probability that the thread holds what was asked.
     """
@@ -103,7 +102,7 @@ class Scores:
     observed: Observed
     runs: Column
     turns: Column
-    timely: Column | None
+    timely: tuple[Column, Column] | None
     question: list[float]
     presence: float
 
@@ -114,8 +113,8 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
     if everything := bool(eligible.all()):
         held, words = table.ends - table.begins, table.words
     else:
-        held = table.sums(eligible)
-        words = table.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
+        held = table.ranges.sums(eligible)
+        words = table.ranges.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
     some = slice(None) if everything else eligible
     similar = asked.similar
     cosines = np.concatenate(
@@ -125,17 +124,18 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         ]
     )
     interleaved = index.stretches.interleaved()
-    whole = (held > 0) & ~(interleaved[table.begins] | interleaved[table.ends - 1])
+    whole = held > 0
+    if interleaved.any():
+        whole &= ~(interleaved[table.begins] | interleaved[table.ends - 1])
     candidates = slice(None) if whole.all() else whole
-    highest = similar.copy()
-    np.maximum.at(highest, table.places, cosines[table.owners])
+    highest = table.ranges.raised(cosines, similar)
     asking = Asking(
         length=float(np.log1p(extent(asked.weights))),
         covered=asked.covered,
         rarity=asked.rarity,
         run_cosine=max(float(highest[some].max()), asked.window_cosine),
         turn_cosine=float(similar[some].max()),
-        thread_length=float(np.log1p(eligible.sum())),
+        thread_length=float(np.log1p(np.count_nonzero(eligible))),
         run_peak=_peak(cosines[held > 0]),
         turn_peak=_peak(similar[some]),
     )
@@ -163,17 +163,20 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     run_logits = logits(RUN_FEATURES, settings.run, asking, observed.runs)
     turn_logits = logits(TURN_FEATURES, settings.turn, asking, observed.turns)
     turn_logits = renew(turn_logits, observed.renewed)
-    turn_logits[np.flatnonzero(~observed.eligible)] = -np.inf
+    if not observed.eligible.all():
+        turn_logits[~observed.eligible] = -np.inf
     likely = np.concatenate([run_logits, turn_logits])
-    within = None
+    timely = None
     if observed.timely.any():
-        table, timely = observed.table, TIME_WEIGHT * observed.timely
-        run_timely = table.highest(timely)
-        likely += np.concatenate([run_timely[observed.whole], timely])
-        within = np.exp(timely[table.places] - run_timely[table.owners])
+        of_turns = TIME_WEIGHT * observed.timely
+        of_runs = observed.table.ranges.highest(of_turns)
+        likely += np.concatenate([of_runs[observed.whole], of_turns])
+        timely = of_turns, of_runs
     chances = softmax(likely)
-    runs = np.zeros(len(observed.whole))
-    runs[observed.whole] = chances[: len(run_logits)]
+    runs = chances[: len(run_logits)]
+    if len(runs) < len(observed.whole):
+        runs = np.zeros(len(observed.whole))
+        runs[observed.whole] = chances[: len(run_logits)]
     question = presence_features(
         asking,
         highest=float(chances.max()),
@@ -185,7 +188,7 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         observed=observed,
         runs=runs,
         turns=chances[len(run_logits) :],
-        timely=within,
+        timely=timely,
         question=question,
         presence=probability(settings.presence, question),
     )
@@ -195,23 +198,31 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn; minus infinity for those that must not be returned."""
     observed, table = scores.observed, scores.observed.table
     density = scores.runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
-    each = density[table.owners]
-    if scores.timely is not None:
-        each *= scores.timely
-    inside = np.zeros(len(index))
-    np.maximum.at(inside, table.places, each)
+    least = np.zeros(len(index), dtype=np.float32)  # as precise as values are compared
+    if scores.timely is None:
+        inside = table.ranges.raised(density.astype(np.float32), least)
+    else:  # that of a run is in those of its turns whose time suits the question best
+        of_turns, of_runs = (np.exp(odds) for odds in scores.timely)
+        highest = table.ranges.raised((density / of_runs).astype(np.float32), least)
+        inside = highest * of_turns.astype(np.float32)
     # A long turn around a run uses the budget without adding value.
-    around = scores.settings.extension * spread(inside, index.paths()) / index.long()
+    around = spread(inside, index.paths())
+    around *= scores.settings.extension
+    around /= index.long()
     joined = index.joined()[1:]
-    beside = np.maximum(
-        np.append(0.0, scores.turns[:-1] * joined), np.append(scores.turns[1:] * joined, 0.0)
-    )
+    beside = np.zeros(len(index))
+    np.multiply(scores.turns[:-1], joined, out=beside[1:])
+    np.maximum(beside[:-1], scores.turns[1:] * joined, out=beside[:-1])
     # A long turn is not shown for the sake of the turn beside it.
-    beside *= BESIDE_SHARE * index.replies()
-    alone = np.maximum(scores.turns, beside) / (index.lengths + OVERHEAD)
-    worth: Values = np.maximum.reduce([inside, around, alone])
+    beside *= BESIDE_SHARE
+    beside *= index.replies()
+    worth: Values = np.maximum(scores.turns, beside, out=beside)
+    worth /= index.costs()
+    np.maximum(worth, inside, out=worth)
+    np.maximum(worth, around, out=worth)
     worth += _along(scores)
-    worth[np.flatnonzero(~observed.eligible)] = -np.inf
+    if not observed.eligible.all():
+        worth[~observed.eligible] = -np.inf
     return worth
 
 
@@ -219,9 +230,10 @@ def _along(scores: Scores) -> Values:
     """Returns what turns are worth for being where the question's words lead."""
     observed = scores.observed
     highest = max(float(scores.turns.max()), float(scores.runs.max(initial=0.0)))
-    share = np.where(observed.interleaved, INTERLEAVED_SHARE, ALONG_SHARE)
     scale = highest * observed.asking.covered / TURN_WORDS
-    out: Values = scale * share * observed.turns["inherited²"]
+    out: Values = (scale * ALONG_SHARE) * observed.turns["inherited²"]
+    if observed.interleaved.any():
+        out[observed.interleaved] *= INTERLEAVED_SHARE / ALONG_SHARE
     return out
 
 
@@ -234,30 +246,38 @@ def masses(scores: Scores, spans: Sequence[Sequence[int]]) -> list[float]:
     """
     if not spans:
         return []
-    table, eligible = scores.observed.table, scores.observed.eligible
-    owner = np.full(len(scores.turns), len(spans))
-    for number, span in enumerate(spans):
-        owner[list(span)] = number
-    inside = np.flatnonzero(owner < len(spans))
-    out = np.bincount(owner[inside], weights=scores.turns[inside], minlength=len(spans) + 1)
-    near = np.zeros(len(table.begins), dtype=np.bool_)
-    for span in spans:
-        near[table.overlapping(span[0], span[-1] + 1)] = True
-    runs = np.flatnonzero(near)
-    sizes = table.ends[runs] - table.begins[runs]
-    owners, places = np.repeat(np.arange(len(runs)), sizes), consecutive(table.begins[runs], sizes)
+    observed, table = scores.observed, scores.observed.table
+    places = np.array([place for span in spans for place in span])
+    owner = np.repeat(np.arange(len(spans)), [len(span) for span in spans])
+    out = np.bincount(owner, weights=scores.turns[places], minlength=len(spans))
+    runs, which = table.ranges.containing(places)
     # What a run holds is in those of its turns that may be returned.
-    parts = eligible[places].astype(np.float64)
+    parts, total = observed.eligible[places[which]], observed.held[runs].astype(np.float64)
     if scores.timely is not None:
-        firsts = np.cumsum(table.ends - table.begins) - (table.ends - table.begins)
-        parts *= scores.timely[consecutive(firsts[runs], sizes)]
-    total = np.bincount(owners, weights=parts, minlength=len(runs))
-    each = (scores.runs[runs] / np.maximum(total, TINY))[owners] * parts
-    out += np.bincount(owner[places], weights=each, minlength=len(out))
-    return [min(float(mass), 1.0) for mass in out[: len(spans)]]
+        of_turns, of_runs = scores.timely
+        parts = parts * np.exp(of_turns[places[which]] - of_runs[runs])
+        total = _timely_turns(scores, runs)
+    each = scores.runs[runs] / np.maximum(total, TINY) * parts
+    out += np.bincount(owner[which], weights=each, minlength=len(spans))
+    return [min(mass, 1.0) for mass in out.tolist()]
+
+
+def _timely_turns(scores: Scores, runs: npt.NDArray[np.int64]) -> Values:
+    """Returns how many turns some runs have, each counted by how well its time suits."""
+    of_turns, of_runs = scores.timely or (np.zeros(0), np.zeros(0))
+    every, which = np.unique(runs, return_inverse=True)
+    begins, ends = scores.observed.table.begins[every], scores.observed.table.ends[every]
+    owners, places = np.repeat(every, ends - begins), consecutive(begins, ends - begins)
+    parts = scores.observed.eligible[places] * np.exp(of_turns[places] - of_runs[owners])
+    firsts = np.cumsum(ends - begins) - (ends - begins)
+    return np.add.reduceat(parts, firsts)[which] if len(every) else np.zeros(0)
 
 
 def _peak(values: Vector) -> float:
     """Returns by how many standard deviations the highest value exceeds the mean."""
-    spread = float(values.std()) if len(values) else 0.0
-    return float(values.max() - values.mean()) / spread if spread > TINY else 0.0
+    if not len(values):
+        return 0.0
+    apart = values - values.mean()
+    highest = float(apart.max())
+    spread = math.sqrt(np.square(apart, out=apart).mean())
+    return highest / spread if spread > TINY else 0.0
