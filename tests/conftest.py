@@ -16,6 +16,8 @@ from tsim.embed.models import JOINED, find_spec
 from tsim.weights import model_dir
 
 ROOT = Path(__file__).parents[1]
+# For whatever is not about encoders, one of the default model's two will do, in less time.
+os.environ.setdefault("TSIM_MODEL", "all-MiniLM-L6-v2")
 
 # Time limits say more about the machine than about the code.
 settings.register_profile("unhurried", deadline=None)

@@ -63,7 +63,7 @@ def test_offline_without_weights_fails_with_the_command_to_run(tmp_path, name):
 
 def test_without_a_name_the_default_model_is_meant(tmp_path):
     ran = tsim("models", "fetch", TSIM_CACHE=str(tmp_path), TSIM_OFFLINE="1", TSIM_MODEL="")
-    assert "tsim models fetch all-MiniLM-L6-v2" in ran.stderr
+    assert "tsim models fetch all-MiniLM-L6-v2" in ran.stderr  # the first of two
 
 
 def test_unreachable_sources_are_all_named(tmp_path):

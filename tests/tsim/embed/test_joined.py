@@ -99,6 +99,15 @@ def test_a_memory_can_be_written_and_searched_with_both(both, tmp_path):
         assert memory.model == JOINED[0].identity
 
 
+def test_they_are_the_default(both, tmp_path, monkeypatch):
+    monkeypatch.delenv("TSIM_MODEL")
+    assert open_embedder().identity == both.identity
+    with Memory.open(tmp_path / "memory.db") as memory:
+        memory.thread("a").add("user", TEXTS[0])
+        assert memory.model == both.identity
+        assert memory.thread("a").search("Where does my sister live?")
+
+
 def test_opening_loads_nothing_until_a_text_is_embedded(monkeypatch, tmp_path):
     monkeypatch.setenv("TSIM_CACHE", str(tmp_path))
     embedder = open_embedder("minilm+gte")

@@ -42,8 +42,8 @@ from tsim.words import extent
 BESIDE_SHARE = 0.3
 # Share of the highest probability that turns get along the topic or, where conversations are
 # interleaved, along the conversation of the places with the question's words, as far as it is
-# covered by them, and the words of a turn by which it is divided. Chosen on s1: what is needed there
-# is more often beside what was found than far away.
+# covered by them, and the words of a turn by which it is divided. Chosen on s1: what is needed
+# besides the likeliest turn is more often near it than far away.
 ALONG_SHARE, INTERLEAVED_SHARE = 0.06, 0.6
 TURN_WORDS = 20.0
 # Log odds that are added to runs and turns of the time that a question is about.
