@@ -17,9 +17,8 @@ from tsim.assemble import CONTEXT_BUDGET, render
 from tsim.checking import check_name
 from tsim.comparing import MOST, Rehearsal, rehearse
 from tsim.counting import Tokens, open_measure
-from tsim.embed import Embedder, open_embedder
+from tsim.embed import KNOWN_MODELS, Embedder, open_embedder
 from tsim.embed.checked import CheckedEmbedder
-from tsim.embed.models import JOINED, KNOWN
 from tsim.embed.protocol import require_text
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
@@ -516,7 +515,7 @@ def _opener(path: str | Path | None, store: Store | None, read_only: bool) -> Ca
 def _model_of(store: Store) -> str | None:
     """Returns the known model that a memory was written with, if there is one."""
     found = store.settings().get("model")
-    return next((spec.name for spec in (*JOINED, *KNOWN) if spec.identity == found), None)
+    return next((spec.name for spec in KNOWN_MODELS if spec.identity == found), None)
 
 
 def _preset_of(store: Store) -> AnyPreset:

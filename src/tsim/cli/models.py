@@ -7,7 +7,7 @@ from rich.table import Table
 
 from tsim import environment, weights
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, show
-from tsim.embed.models import JOINED, KNOWN, JoinedSpec, ModelSpec, find_model
+from tsim.embed.models import SELECTABLE, ModelSpec, find_model
 
 app = typer.Typer(no_args_is_help=True, help="Embedding models: list, fetch, verify, path.")
 
@@ -33,7 +33,6 @@ def list_models(as_json: AsJson = False) -> None:
     Example: tsim models list --json
     """
     cache = environment.cache_dir()
-    known: tuple[JoinedSpec | ModelSpec, ...] = (*JOINED, *KNOWN)
     rows = [
         {
             "name": spec.name,
@@ -44,7 +43,7 @@ def list_models(as_json: AsJson = False) -> None:
             "licence": ", ".join(sorted({part.licence for part in spec.parts})),
             "fetched": all(weights.model_dir(cache, part).is_dir() for part in spec.parts),
         }
-        for spec in known
+        for spec in SELECTABLE
     ]
     if as_json:
         print_json(rows)

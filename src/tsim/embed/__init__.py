@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tsim.embed.cache import CachedEmbedder
 from tsim.embed.cores import machine_threads
-from tsim.embed.models import KNOWN as KNOWN_MODELS
+from tsim.embed.models import SELECTABLE as KNOWN_MODELS
 from tsim.embed.models import find_spec
 from tsim.embed.opening import open_embedder
 from tsim.embed.passages import Starts, embed_passages, find_passages

@@ -78,6 +78,11 @@ class JoinedSpec:
         """The identity of an embedder that joins these models."""
         return f"{'+'.join(part.identity for part in self.parts)}/{self.dimension}"
 
+    @property
+    def fetch_command(self) -> str:
+        """The command that fetches the models."""
+        return f"{ModelSpec.command} {self.name}"
+
 
 def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
     """Returns an identity made of everything that determines a model's vectors."""
@@ -295,6 +300,8 @@ JOINED: tuple[JoinedSpec, ...] = (
         dimension=384,
     ),
 )
+# Every model that can be selected by its name.
+SELECTABLE: tuple[JoinedSpec | ModelSpec, ...] = (*JOINED, *KNOWN)
 
 
 def find_model(name: str) -> ModelSpec | JoinedSpec:
