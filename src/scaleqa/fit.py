@@ -43,7 +43,14 @@ ABSENT = {
     "asides, absent": ",asides=true,absent=true",
 }
 # Talk has five of the tracks; these kinds of questions have one each.
-WEIGHTS = {"as written": 2.0, "other words": 1.5, "resumed": 1.5, "braided": 4.0, "asides": 5.5}
+WEIGHTS = {
+    "as written": 2.0,
+    "other words": 4.0,
+    "resumed": 1.5,
+    "braided": 3.0,
+    "asides": 4.5,
+    "assistant talk": 2.0,
+}
 # Tracks of which every thread is asked the questions of another one, too.
 CROSSED = ("friends", "assistant talk, alone", "assistant talk")
 # The role of those who do not write long answers. Ours are short: how many words long ones have,

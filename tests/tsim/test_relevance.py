@@ -121,6 +121,16 @@ def test_facts_are_found_in_a_chat_that_repeats_itself_and_nonsense_is_not(tmp_p
         assert thread.search("qxv zzkw plmgrt vvbq") == []
 
 
+@pytest.mark.parametrize("query", ["!!!", "… ?", "the", "🎂", "what is it that you do with this"])
+def test_a_query_without_a_word_that_says_something_finds_nothing(tmp_path, tiny_embedder, query):
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder) as memory:
+        thread = memory.thread("a")
+        thread.add_many(TALK)
+        assert thread.search(query) == []
+        assert thread.context(query) == ""
+        assert thread.search(query, min_relevance=0)
+
+
 def test_with_a_model_that_nothing_was_fitted_for_a_search_is_never_silent(
     tmp_path, tiny_embedder, minilm
 ):

@@ -28,6 +28,7 @@ from tsim.engine.late.scoring import Observed, Scores, observe, score, value
 from tsim.engine.numbered import Numbered
 from tsim.engine.outline import Outline, Reply
 from tsim.engine.protocol import Found, Host, Query
+from tsim.index import distinct
 from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack
 from tsim.rank.fitted import FittedSettings
 from tsim.segment import ConfidenceSettings, LinkSettings, Run, RunSettings
@@ -175,6 +176,8 @@ class LateEngine(Numbered):
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Scores all eligible turns and packs the most valuable ones into spans."""
+        if query.least is None and not distinct(query.text):
+            return []  # stop words, or no word at all: whatever is nearest would be noise
         self._bring_up_to_date(host)
         if not self.index.attributes.eligible(query.only).any():
             return []
