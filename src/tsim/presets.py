@@ -170,8 +170,8 @@ LATE: Preset[LateSettings] = Preset(
     name="late",
     settings=apply(UNFITTED_LATE, load("all-MiniLM-L6-v2")),
     # With other weights for searches, and boundaries that differ in the fifth digit: what these
-    # stored is used as it is. The second is for models without weights of their own.
-    former=("late/52cf1a81b639", "late/e9df40c5bc26"),
+    # stored is used as it is. The second and fourth are for models without weights of their own.
+    former=("late/52cf1a81b639", "late/e9df40c5bc26", "late/fd4158e586b8", "late/8097d201f654"),
 )
 DEFAULT: AnyPreset = LATE
 PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}
