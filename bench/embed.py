@@ -20,8 +20,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from tsim import environment
-from tsim.embed import KNOWN_MODELS, OnnxEmbedder, find_spec, machine_threads
-from tsim.embed.models import ModelSpec
+from tsim.embed import KNOWN_MODELS, find_spec, machine_threads, open_embedder
 from tsim.weights import model_dir, require
 
 BASE = "all-MiniLM-L6-v2"
@@ -77,14 +76,8 @@ def torch_side(model_dir: str, texts: Sequence[str], threads: int) -> dict[str, 
     }
 
 
-def our_side(spec: ModelSpec, cache: Path, texts: Sequence[str], threads: int) -> dict[str, float]:
-    ours = OnnxEmbedder(
-        require(cache, spec),
-        graphs=cache / "graphs",
-        settings=spec.settings,
-        identity=spec.identity,
-        threads=threads,
-    )
+def our_side(name: str, texts: Sequence[str], threads: int) -> dict[str, float]:
+    ours = open_embedder(name, threads=threads)
     ours.embed(texts[:8])
     return {
         "one": seconds(lambda: [ours.embed([text]) for text in texts]),
@@ -112,11 +105,13 @@ def main() -> None:
     texts = sample(options.texts)
     rows: dict[str, dict[str, float]] = {}
     for spec in KNOWN_MODELS:
-        if model_dir(cache, spec).is_dir():
-            tokens = count_tokens(model_dir(cache, spec), spec.settings.max_tokens, texts)
+        if all(model_dir(cache, part).is_dir() for part in spec.parts):
+            # Of joined models, each reads as many tokens as the first.
+            first = spec.parts[0]
+            tokens = count_tokens(model_dir(cache, first), first.settings.max_tokens, texts)
             rows[f"tsim, {spec.name}"] = {
                 "tokens": tokens,
-                **our_side(spec, cache, texts, options.threads),
+                **our_side(spec.name, texts, options.threads),
             }
     if importlib.util.find_spec("sentence_transformers"):
         tokens = count_tokens(directory, find_spec(BASE).settings.max_tokens, texts)

@@ -231,7 +231,7 @@ def _along(scores: Scores) -> Values:
     observed = scores.observed
     highest = max(float(scores.turns.max()), float(scores.runs.max(initial=0.0)))
     scale = highest * observed.asking.covered / TURN_WORDS
-    out: Values = (scale * ALONG_SHARE) * observed.turns["inherited²"]
+    out: Values = np.multiply(scale * ALONG_SHARE, observed.turns["inherited²"], dtype=np.float64)
     if observed.interleaved.any():
         out[observed.interleaved] *= INTERLEAVED_SHARE / ALONG_SHARE
     return out
