@@ -8,9 +8,8 @@ import pytest
 
 from scaleqa.fit import fit
 from tsim.embed import open_embedder
-from tsim.fitted import load, parse
+from tsim.fitted import load, parse, shipped
 
-MODEL = "all-MiniLM-L6-v2"
 # Vectors and linear algebra differ in their last digits between processors; quantiles and nearly
 # collinear features amplify that.
 CLOSE = 0.05
@@ -29,16 +28,17 @@ def numbers(content, path=()):
 @pytest.mark.skipif(
     not os.environ.get("TSIM_REFIT"), reason="takes some minutes; run with TSIM_REFIT=1"
 )
-def test_a_fit_gives_the_weights_that_ship(minilm):
+@pytest.mark.parametrize("model", shipped())
+def test_a_fit_gives_the_weights_that_ship(model, both):
     """Takes some minutes; vectors come from the cache if the same texts were embedded before."""
-    shipped = (resources.files("tsim.fitted") / f"{MODEL}.json").read_bytes()
+    shipped = (resources.files("tsim.fitted") / f"{model}.json").read_bytes()
     seen = []
     content = fit(
-        open_embedder(MODEL, cached=True),
-        model=MODEL,
+        open_embedder(model, cached=True),
+        model=model,
         progress=lambda done, total: seen.append((done, total)),
     )
-    assert parse(content, "the fit").fitted_on == load(MODEL).fitted_on
+    assert parse(content, "the fit").fitted_on == load(model).fitted_on
     assert seen[-1][0] == seen[-1][1]
     if content != shipped:
         found, expected = dict(numbers(json.loads(content))), dict(numbers(json.loads(shipped)))

@@ -5,8 +5,10 @@ from importlib import resources
 
 import pytest
 
+from tsim.embed.models import find_model
+from tsim.environment import default_model
 from tsim.errors import InputError
-from tsim.fitted import GROUPS, UNFITTED, apply, describe, load, parse, read
+from tsim.fitted import GROUPS, UNFITTED, apply, describe, load, parse, read, shipped
 from tsim.presets import LATE, UNFITTED_LATE, late_for
 from tsim.rank.fitted import RUN_FEATURES, TURN_FEATURES
 
@@ -39,11 +41,22 @@ def test_shipped_weights_are_those_of_the_preset():
     assert 0 < LATE.settings.fitted.min_relevance < 1
 
 
-def test_weights_are_written_as_they_were_read():
-    weights = load(MODEL)
+@pytest.mark.parametrize("model", shipped())
+def test_a_model_is_used_with_the_weights_that_were_fitted_for_it(model):
+    weights = load(model)
+    assert weights.model == model
+    assert parse(describe_again(weights), model) == weights
+    assert late_for(find_model(model).identity).settings == apply(UNFITTED_LATE, weights)
+
+
+def test_weights_ship_for_the_default_model(monkeypatch):
+    monkeypatch.delenv("TSIM_MODEL", raising=False)
+    assert default_model() in shipped()
+
+
+def describe_again(weights):
     settings = apply(UNFITTED_LATE, weights)
-    written = describe(settings, model=weights.model, fitted_on=weights.fitted_on)
-    assert parse(written, MODEL) == weights
+    return describe(settings, model=weights.model, fitted_on=weights.fitted_on)
 
 
 @pytest.mark.parametrize(
