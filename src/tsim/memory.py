@@ -17,7 +17,7 @@ from tsim.assemble import CONTEXT_BUDGET, render
 from tsim.checking import check_name
 from tsim.comparing import MOST, Rehearsal, rehearse
 from tsim.counting import Tokens, open_measure
-from tsim.embed import KNOWN_MODELS, Embedder, open_embedder
+from tsim.embed import Embedder, open_embedder, open_written
 from tsim.embed.checked import CheckedEmbedder
 from tsim.embed.protocol import require_text
 from tsim.engine import Query
@@ -148,7 +148,7 @@ class Memory:
         try:
             memory = cls(
                 opened,
-                embedder or open_embedder(_model_of(opened)),
+                embedder or open_written(opened.settings().get("model")),
                 preset or _preset_of(opened),
                 tokens=tokens,
                 resident=resident,
@@ -206,6 +206,14 @@ class Memory:
     def erased(self) -> bool:
         """Whether the bytes of everything that was forgotten are erased from the store."""
         return not self._store.scrub_due()
+
+    def load_model(self) -> None:
+        """Loads the embedding model now instead of with the first text.
+
+        Raises:
+            WeightsMissingError: Its weights are not here.
+        """
+        self._embedder.embed_query("ready")
 
     def count_tokens(self, text: str) -> int:
         """Returns how many tokens a text has, as budgets count them."""
@@ -482,7 +490,7 @@ class Memory:
             raise MismatchError(
                 f"the memory in {self._store.location} was written with {name} {found.get(name)}, "
                 f"but {wanted[name]} was requested; open it with the {name} it was written with, "
-                "or rebuild it with rebuild=True (tsim doctor --rebuild)"
+                f"or rebuild it with rebuild=True (tsim doctor --rebuild --{name} NAME)"
             )
         self._rebuild(same_model="model" not in others, progress=progress)
 
@@ -510,12 +518,6 @@ def _opener(path: str | Path | None, store: Store | None, read_only: bool) -> Ca
         return lambda: store
     found = "neither" if path is None else "both"
     raise InputError(f"Memory.open takes either a path or store=…, found {found}; give one of them")
-
-
-def _model_of(store: Store) -> str | None:
-    """Returns the known model that a memory was written with, if there is one."""
-    found = store.settings().get("model")
-    return next((spec.name for spec in KNOWN_MODELS if spec.identity == found), None)
 
 
 def _preset_of(store: Store) -> AnyPreset:

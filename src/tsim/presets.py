@@ -160,9 +160,9 @@ UNFITTED_LATE = LateSettings(
     fitted=UNFITTED,
 )
 
-# How much more similarity counts with models that have no weights of their own. The weights of the
-# default model know English words and how English speakers talk about themselves; other models are
-# used for other languages. Chosen on the data set `languages`.
+# How much more similarity counts with models that have no weights of their own. The weights of
+# all-MiniLM-L6-v2 know English words and how English speakers talk about themselves; other models
+# are used for other languages. Chosen on the data set `languages`.
 OTHER_MODELS = 2.0
 # The embedding models that the package has fitted weights for, by identity.
 FITTED: Mapping[str, str] = {find_model(name).identity: name for name in shipped()}
@@ -181,8 +181,9 @@ PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFF
 def late_for(model: str) -> Preset[LateSettings]:
     """Returns the default method with the weights fitted for a model, given by its identity.
 
-    With a model that none were fitted for, it uses those of the default model, but is never silent,
-    since it cannot know how alike the vectors of unrelated texts are, and similarity counts more.
+    With a model that none were fitted for, it uses those of all-MiniLM-L6-v2, but is never silent
+    for a low relevance, since it cannot know how alike the vectors of unrelated texts are, and
+    similarity counts more.
     """
     if model in FITTED:
         return replace(LATE, settings=apply(UNFITTED_LATE, load(FITTED[model])))

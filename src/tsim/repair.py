@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from tsim import unfinished
-from tsim.embed import Embedder
+from tsim.embed import Embedder, open_written
 from tsim.embed.checked import CheckedEmbedder
 from tsim.errors import InputError
 from tsim.presets import DEFAULT, PRESETS, AnyPreset, suited
@@ -44,7 +44,7 @@ class Repaired:
 
 def repair(
     path: Path,
-    embedder: Embedder,
+    embedder: Embedder | None = None,
     preset: AnyPreset | None = None,
     *,
     progress: Progress | None = None,
@@ -53,7 +53,7 @@ def repair(
 
     Args:
         path: The file, which nobody else may have open.
-        embedder: The model of the memory.
+        embedder: The model of the memory. Defaults to the known one that the file names.
         preset: Its preset. Defaults to the one that the file names, or `LATE`.
         progress: Called with the number of turns done and the total.
 
@@ -66,7 +66,7 @@ def repair(
         raise InputError(f"{path} is not a file; name the memory to repair")
     require_unused(path)
     saved = salvage(path)
-    checked = CheckedEmbedder(embedder)
+    checked = CheckedEmbedder(embedder or open_written(saved.settings.get("model")))
     found = saved.settings.get("preset")
     named = next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
     used = suited(preset or named, checked.identity)

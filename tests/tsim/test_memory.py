@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.support.streams import PAPER, PRESETS, exported, stream
 from tests.support.tiny_bert import write_tiny_bert
 from tsim import LATE, LONGMEMEVAL, OFFICIAL, Memory, NewTurn
-from tsim.embed import OnnxEmbedder
-from tsim.embed.models import find_model
+from tsim.embed import KNOWN_MODELS, OnnxEmbedder
+from tsim.embed.models import find_model, name_of
 from tsim.errors import InputError, MismatchError, ThreadMissingError
 from tsim.types import Term, Why
 
@@ -238,6 +238,14 @@ def test_a_memory_is_opened_with_the_model_it_was_written_with(tmp_path, monkeyp
     monkeypatch.setenv("TSIM_MODEL", "bge-small-en-v1.5")
     with Memory.open(path) as memory:
         assert memory.model == find_model("bge-small-en-v1.5").identity
+
+
+def test_a_model_is_known_by_its_weights_if_it_is_used_otherwise_now():
+    for spec in KNOWN_MODELS:
+        assert name_of(spec.identity) == spec.name
+    assert name_of("gte-small@398a29991324e0b3/mean/512") == "gte-small"
+    for other in (None, "", "tiny@00/mean/32", "minilm+gte"):
+        assert name_of(other) is None
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,16 @@ def test_a_query_without_a_word_that_says_something_finds_nothing(tmp_path, tiny
         assert thread.search(query, min_relevance=0)
 
 
+def test_a_name_or_a_filter_says_something(tmp_path, tiny_embedder):
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder) as memory:
+        thread = memory.thread("a")
+        thread.add_many([("Will", "I sold the boat."), ("Anna", "Good for you."), *TALK])
+        for query in ("What did Will do?", "Will", "What is it with the US?"):
+            assert thread.search(query)
+        assert thread.search("what was it?") == []
+        assert thread.search("what was it?", roles=["Will"])
+
+
 def test_with_a_model_that_nothing_was_fitted_for_a_search_is_never_silent(
     tmp_path, tiny_embedder, minilm
 ):

@@ -394,7 +394,8 @@ def test_the_identity_names_the_weights_and_how_they_are_used():
     assert find_spec("Xenova/gte-small") is find_spec("gte-small")
     both = find_model("minilm+gte")
     assert both.identity == (
-        "all-MiniLM-L6-v2@53aa51172d142c89/mean/256+gte-small@398a29991324e0b3/mean/512/centred/384"
+        "minilm+gte@all-MiniLM-L6-v2@53aa51172d142c89/mean/256+"
+        "gte-small@398a29991324e0b3/mean/512/centred/384"
     )
     packed = find_spec("multilingual-e5-small-q4")
     assert packed.identity == ("multilingual-e5-small-q4@1571fc9827503943/mean/512/passage/centred")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tsim import transfer
+from tsim import environment, transfer
 from tsim.cli.options import (
     MEMORY,
     PRESET,
@@ -22,6 +22,7 @@ from tsim.cli.options import (
 )
 from tsim.cli.shell import AsJson, failed, print_json, progress_bar, say, tell
 from tsim.embed import open_embedder
+from tsim.embed.models import name_of
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.memory import Memory
 from tsim.presets import find_preset
@@ -68,6 +69,10 @@ def import_(
     """
     if str(file) != STREAM and not file.is_file():  # before the memory is created
         raise InputError(f"{file} does not exist or is not a file")
+    # A new memory takes over the model of the export; one that exists has its own.
+    new = not is_address(memory) and not Path(memory).exists()
+    if new and str(file) != STREAM and model is None and environment.chosen_model() is None:
+        model = name_of(transfer.head_of(file).get("model"))
     with Memory.open(memory, model=model, preset=preset) as opened:
         turns = opened.import_(sys.stdin.buffer if str(file) == STREAM else file)
     if as_json:
@@ -172,7 +177,10 @@ def _repair(path: Path, model: str | None, preset: str | None) -> None:
         tell(str(error))
     with progress_bar("turns") as report:
         done = mend(
-            path, open_embedder(model), find_preset(preset) if preset else None, progress=report
+            path,
+            open_embedder(model) if model else None,
+            find_preset(preset) if preset else None,
+            progress=report,
         )
     tell(f"saved {done.turns} turns; the damaged file is {done.damaged}")
     for name, turns in done.lost.items():

@@ -9,7 +9,6 @@ import typer
 
 from tsim.cli.extras import require_server
 from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName
-from tsim.embed import open_embedder
 from tsim.memory import Memory
 
 
@@ -30,10 +29,9 @@ def mcp(
     require_server()
     # Whatever is not a message of the protocol belongs on stderr.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="tsim mcp: %(message)s")
-    embedder = open_embedder(model)
-    # Whoever starts it reads stderr; later, only an assistant would see what is missing.
-    embedder.embed_query("ready")
-    with Memory.open(memory, model=embedder, preset=preset) as opened:
+    with Memory.open(memory, model=model, preset=preset) as opened:
+        # Whoever starts it reads stderr; later, only an assistant would see what is missing.
+        opened.load_model()
         _serve(opened)
 
 

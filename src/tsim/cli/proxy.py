@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tsim import environment
 from tsim.assemble import CONTEXT_BUDGET
 from tsim.cli.extras import require_server
 from tsim.cli.listening import (
@@ -77,6 +78,7 @@ def proxy(
     from tsim.proxy.settings import LIMITS, Proxied
     from tsim.server import running
     from tsim.server.settings import Settings
+    from tsim.server.shelves import begun_with
 
     proxied = Proxied(
         upstream=upstream,
@@ -98,7 +100,7 @@ def proxy(
         keys=with_keys,
         limits=LIMITS,
     )
-    embedder = open_embedder(model)
+    embedder = open_embedder(model or environment.chosen_model() or begun_with(settings))
     missing = ""
     try:
         embedder.embed_query("ready")

@@ -10,7 +10,7 @@ from tsim.embed.cache import CachedEmbedder
 from tsim.embed.cores import machine_threads
 from tsim.embed.models import SELECTABLE as KNOWN_MODELS
 from tsim.embed.models import find_spec
-from tsim.embed.opening import open_embedder
+from tsim.embed.opening import open_embedder, open_written
 from tsim.embed.passages import Starts, embed_passages, find_passages
 from tsim.embed.protocol import (
     Embedder,
@@ -53,5 +53,6 @@ __all__ = [
     "find_spec",
     "machine_threads",
     "open_embedder",
+    "open_written",
     "token_encoder",
 ]

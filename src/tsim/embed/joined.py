@@ -13,7 +13,14 @@ import numpy as np
 
 from tsim.embed import common
 from tsim.embed.models import JoinedSpec
-from tsim.embed.protocol import Embedder, TokenCounter, embed_queries, token_counter
+from tsim.embed.protocol import (
+    Embedder,
+    TokenCounter,
+    embed_queries,
+    token_counter,
+    token_encoder,
+)
+from tsim.errors import ModelError
 from tsim.vectors import Vector, Vectors
 
 
@@ -49,6 +56,13 @@ class JoinedEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embeds search queries."""
         return self._joined(lambda part: embed_queries(part, texts))
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        """Returns the token vectors of the first encoder: tokens of several do not correspond."""
+        encoder = token_encoder(self._parts[0])
+        if encoder is None:
+            raise ModelError(f"{self._parts[0].identity} gives no token vectors")
+        return encoder.token_vectors(texts)
 
     @cached_property
     def _counters(self) -> list[TokenCounter]:

@@ -76,7 +76,7 @@ class JoinedSpec:
     @property
     def identity(self) -> str:
         """The identity of an embedder that joins these models."""
-        return f"{'+'.join(part.identity for part in self.parts)}/{self.dimension}"
+        return f"{self.name}@{'+'.join(part.identity for part in self.parts)}/{self.dimension}"
 
     @property
     def fetch_command(self) -> str:
@@ -302,6 +302,19 @@ JOINED: tuple[JoinedSpec, ...] = (
 )
 # Every model that can be selected by its name.
 SELECTABLE: tuple[JoinedSpec | ModelSpec, ...] = (*JOINED, *KNOWN)
+
+
+def name_of(identity: str | None) -> str | None:
+    """Returns the name of the known model with some identity, or else with the same weights.
+
+    The latter may be used otherwise now than when the identity was written.
+    """
+    if not identity:
+        return None
+    weights = identity.partition("/")[0]
+    same = [spec.name for spec in SELECTABLE if spec.identity == identity]
+    same += [spec.name for spec in SELECTABLE if spec.identity.partition("/")[0] == weights]
+    return next(iter(same), None)
 
 
 def find_model(name: str) -> ModelSpec | JoinedSpec:

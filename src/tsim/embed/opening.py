@@ -11,9 +11,9 @@ from pathlib import Path
 from tsim import environment
 from tsim.embed.cache import CachedEmbedder
 from tsim.embed.joined import JoinedEmbedder
-from tsim.embed.models import ModelSpec, find_model
+from tsim.embed.models import JoinedSpec, ModelSpec, find_model, name_of
 from tsim.embed.protocol import Embedder, embed_queries
-from tsim.errors import InputError
+from tsim.errors import InputError, WeightsMissingError
 from tsim.vectors import Vector, Vectors
 from tsim.weights import require, verify_file
 
@@ -36,6 +36,16 @@ def open_embedder(
     if cached:
         return CachedEmbedder(embedder, environment.cache_dir() / "embeddings.db")
     return embedder
+
+
+def open_written(identity: str | None) -> Embedder:
+    """Opens the model that something was written with, unless the user has chosen one.
+
+    Args:
+        identity: The identity of its embedder. Unless it is that of a known model, the default
+            model is opened.
+    """
+    return open_embedder(environment.chosen_model() or name_of(identity))
 
 
 class LazyEmbedder:
@@ -97,5 +107,13 @@ def _open(model: str, threads: int | None) -> Embedder:
             check=lambda path: verify_file(path, spec),
         )
 
-    parts = [LazyEmbedder(spec, partial(load, spec)) for spec in found.parts]
+    def load_part(spec: ModelSpec) -> Embedder:
+        try:
+            return load(spec)
+        except WeightsMissingError as error:
+            if isinstance(found, JoinedSpec):  # one command fetches all parts
+                raise WeightsMissingError(f"{error}, or {found.fetch_command}") from error
+            raise
+
+    parts = [LazyEmbedder(spec, partial(load_part, spec)) for spec in found.parts]
     return parts[0] if isinstance(found, ModelSpec) else JoinedEmbedder(found, parts)

@@ -1,12 +1,18 @@
 """Where the memories of a server are: files in a directory, or rows of a database."""
 
+from contextlib import suppress
 from typing import Any, Protocol
 
+from tsim.embed.models import name_of
+from tsim.errors import TsimError
 from tsim.memory import Memory
 from tsim.server.names import FILE
 from tsim.server.roles import unbound
 from tsim.server.settings import Settings
 from tsim.store import require_extra
+
+# Memory files whose model is looked at when a server starts.
+LOOKED_AT = 50
 
 
 class Shelf(Protocol):
@@ -31,6 +37,21 @@ class Shelf(Protocol):
     def close(self) -> None:
         """Closes what is not a memory."""
         ...
+
+
+def begun_with(settings: Settings) -> str | None:
+    """Returns the known model of the memory files that a server has, if they agree.
+
+    So a server goes on with the model its memories were begun with, whatever the default is now.
+    """
+    if settings.store is not None:
+        return None
+    files = Files(settings)
+    found = set()
+    for name in files.names()[:LOOKED_AT]:
+        with suppress(TsimError), files.open(name, read_only=True) as memory:
+            found.add(name_of(memory.model))
+    return found.pop() if len(found) == 1 else None
 
 
 class Files:

@@ -2,6 +2,6 @@
 
 from tsim.transfer.copying import copy
 from tsim.transfer.exporting import export
-from tsim.transfer.importing import import_
+from tsim.transfer.importing import head_of, import_
 
-__all__ = ["copy", "export", "import_"]
+__all__ = ["copy", "export", "head_of", "import_"]

@@ -5,7 +5,7 @@ added and memories that are verified, before anything is written.
 """
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -111,6 +111,15 @@ def import_(
             ) from error
     store.add_threads(threads, settings=settings)
     return sum(len(changes.turns) for changes, _ in threads.values())
+
+
+def head_of(path: Path) -> Mapping[str, str]:
+    """Returns the settings of the memory that an export is of; none if it is no export."""
+    try:
+        with path.open("rb") as file:
+            return Head.model_validate_json(file.readline(LONGEST)).settings
+    except (OSError, ValueError):
+        return {}
 
 
 def _read(source: Path | BinaryIO, path: Path | str) -> tuple[Head, list[_Section]]:

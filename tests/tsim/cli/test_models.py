@@ -1,12 +1,14 @@
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tsim import environment
+from tsim import Memory, environment
 from tsim.embed.models import KNOWN, find_spec
 from tsim.weights import model_dir
 
@@ -64,6 +66,24 @@ def test_offline_without_weights_fails_with_the_command_to_run(tmp_path, name):
 def test_without_a_name_the_default_model_is_meant(tmp_path):
     ran = tsim("models", "fetch", TSIM_CACHE=str(tmp_path), TSIM_OFFLINE="1", TSIM_MODEL="")
     assert "tsim models fetch all-MiniLM-L6-v2" in ran.stderr  # the first of two
+
+
+def test_what_was_written_with_another_model_goes_on_with_it(tmp_path, minilm):
+    """Exports and damaged files name their model, which need not be the default."""
+    path, new = tmp_path / "memory.db", tmp_path / "new.db"
+    with Memory.open(path, model=minilm) as memory:
+        memory.thread("a").add_many([("user", f"Boat {n} is in the harbour.") for n in range(9)])
+    export = tmp_path / "memory.jsonl"
+    assert tsim("export", str(export), "-m", str(path), TSIM_MODEL="").returncode == 0
+    ran = tsim("import", str(export), "-m", str(new), TSIM_MODEL="")
+    assert ran.returncode == 0, ran.stderr
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE turn SET text = 'forged' WHERE key & 4294967295 = 3")
+    ran = tsim("doctor", "--repair", "-m", str(path), TSIM_MODEL="")
+    assert "lost turns of 'a': 3" in ran.stderr
+    for file in (path, new):
+        with Memory.open(file, model=minilm) as memory:
+            assert memory.model == minilm.identity
 
 
 def test_unreachable_sources_are_all_named(tmp_path):

@@ -20,7 +20,7 @@ from tsim.incoming import accept
 NOT_REMOTE = {
     Memory: {
         *("open", "verify", "rebuild", "model", "preset", "erased", "count_tokens"),
-        "rehearse",
+        *("rehearse", "load_model"),
     },
     Thread: {"prepare", "find", "views", "map", "braid", "known", "unload", "warm"},
 }

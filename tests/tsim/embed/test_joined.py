@@ -5,10 +5,10 @@ import pytest
 
 from tests.support.encoders import whole
 from tsim import Memory
-from tsim.embed import common, open_embedder
+from tsim.embed import common, open_embedder, token_encoder
 from tsim.embed.joined import JoinedEmbedder
 from tsim.embed.models import JOINED, JoinedSpec
-from tsim.errors import UnknownModelError
+from tsim.errors import UnknownModelError, WeightsMissingError
 
 TEXTS = [
     "My sister moved to Omsk last year.",
@@ -106,6 +106,18 @@ def test_they_are_the_default(both, tmp_path, monkeypatch):
         memory.thread("a").add("user", TEXTS[0])
         assert memory.model == both.identity
         assert memory.thread("a").search("Where does my sister live?")
+
+
+def test_token_vectors_are_those_of_the_first(both, minilm):
+    found, expected = both.token_vectors(TEXTS[:2]), minilm.token_vectors(TEXTS[:2])
+    assert all((a == b).all() for a, b in zip(found, expected, strict=True))
+    assert token_encoder(both) is both
+
+
+def test_missing_weights_are_fetched_by_one_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("TSIM_CACHE", str(tmp_path))
+    with pytest.raises(WeightsMissingError, match=r"tsim models fetch minilm\+gte"):
+        open_embedder("minilm+gte").embed(["hello"])
 
 
 def test_opening_loads_nothing_until_a_text_is_embedded(monkeypatch, tmp_path):

@@ -28,6 +28,7 @@ from tsim.engine.late.scoring import Observed, Scores, observe, score, value
 from tsim.engine.numbered import Numbered
 from tsim.engine.outline import Outline, Reply
 from tsim.engine.protocol import Found, Host, Query
+from tsim.filter import ALL
 from tsim.index import distinct
 from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack
 from tsim.rank.fitted import FittedSettings
@@ -43,6 +44,8 @@ SHOWN = 12
 PROBABLY = 0.5
 # When a search returns nothing by default: see `LateEngine._silent`.
 HARDLY_COVERED, MANY_WORDS, DOUBT = 0.05, 1000, 0.2
+# Pronouns that are written with a capital.
+PRONOUNS = ("I", "I'm", "I've", "I'd", "I'll")
 # Replies that are less likely are not reported.
 HARDLY_A_REPLY = 0.05
 
@@ -176,15 +179,13 @@ class LateEngine(Numbered):
 
     def search(self, query: Query, host: Host) -> list[Found]:
         """Scores all eligible turns and packs the most valuable ones into spans."""
-        if query.least is None and not distinct(query.text):
-            return []  # stop words, or no word at all: whatever is nearest would be noise
         self._bring_up_to_date(host)
         if not self.index.attributes.eligible(query.only).any():
             return []
         span = self.settings.span
         asked, seen = self.observe(query, host)
         scores = score(self.settings.fitted, seen)
-        if query.least is None and self._silent(scores):
+        if query.least is None and (self._empty(query, asked) or self._silent(scores)):
             return []
         worth = value(self.index, scores)
         room = query.measure.room(query.budget or span.budget)
@@ -369,6 +370,17 @@ class LateEngine(Numbered):
         """Indexes the turns added since the last search."""
         self._read(host)
         self.index.settle()
+
+    def _empty(self, query: Query, asked: Asked) -> bool:
+        """Returns whether a query says nothing, so that whatever is nearest would be noise.
+
+        It consists of stop words or has no word at all, but may still name a speaker or something
+        else ("the US"), or ask for whatever a filter leaves.
+        """
+        if distinct(query.text) or asked.naming.speaker is not None or query.only != ALL:
+            return False
+        words = [word.strip(".,!?…") for word in query.text.split()]
+        return not any(word[:1].isupper() and word not in PRONOUNS for word in words[1:])
 
     def _silent(self, scores: Scores) -> bool:
         """Returns whether nothing should be returned by default.
