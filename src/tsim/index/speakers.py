@@ -221,7 +221,7 @@ class Speakers:
     @property
     def first_person(self) -> npt.NDArray[np.uint32]:
         """The number of first-person words in each passage."""
-        return np.frombuffer(self._first_person, dtype=np.uint32)
+        return np.array(self._first_person, dtype=np.uint32)  # a view would keep it from growing
 
     @property
     def tells(self) -> Vector:

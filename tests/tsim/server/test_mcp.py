@@ -348,8 +348,8 @@ def test_what_a_search_finds_is_forgotten_if_it_was_shown(ask, memory):
 def test_what_a_search_finds_is_not_all_forgotten_with_one_word(ask, memory):
     """Several turns that a query may mean have to be named before they can be confirmed."""
     for n in range(4):
-        memory.thread("default").add("user", f"{RULE} {n}")
         memory.thread("default").add_many([("user", f"tea {k} " * 60) for k in range(12)])
+        memory.thread("default").add("user", f"{RULE} {n}")
     preview = said(ask("forget", query=RULE))
     found = memory.thread("default").preview_forget(RULE)
     assert 1 < len(found) <= 10
