@@ -92,6 +92,7 @@ class OnnxEmbedder:
         settings: Settings | None = None,
         identity: str | None = None,
         threads: int | None = None,
+        alone: bool = True,
         check: Callable[[Path], None] | None = None,
     ) -> None:
         """Opens the model.
@@ -102,6 +103,7 @@ class OnnxEmbedder:
             settings: Pooling and limits. Read from the directory by default.
             identity: Identifies the weights. Computed from their hash by default.
             threads: Threads per forward pass. Defaults to all available cores.
+            alone: Whether no other encoder runs in turns with it; see `Session`.
             check: Called with each file of the model before it is read; raises if it is damaged.
                 Weights are not read if a graph built from them is already in `graphs`, which has
                 a checksum of its own.
@@ -132,7 +134,7 @@ class OnnxEmbedder:
                 return build_graph(read_weights(weights), BertConfig.from_json(read_json(config)))
 
             graph = kept_graph(graphs, self._identity, build)
-        self._session = Session(graph, threads)
+        self._session = Session(graph, threads, alone=alone)
         self._dimension = int(self._session.width)
 
     @property

@@ -104,6 +104,7 @@ def _open(model: str, threads: int | None) -> Embedder:
             settings=spec.settings,
             identity=spec.identity,
             threads=threads,
+            alone=isinstance(found, ModelSpec),
             check=lambda path: verify_file(path, spec),
         )
 

@@ -151,12 +151,21 @@ def _checksum(content: bytes) -> str:
 class Session:
     """A loaded graph."""
 
-    def __init__(self, graph: Path, threads: int | None = None) -> None:
-        """Loads the graph; it runs on all available cores unless `threads` is given."""
+    def __init__(self, graph: Path, threads: int | None = None, *, alone: bool = True) -> None:
+        """Loads the graph.
+
+        Args:
+            graph: The file.
+            threads: Threads that run it. Defaults to all available cores.
+            alone: Whether no other graph is run in turns with it. Its threads then wait actively
+                for the next text, which would take the cores from another graph.
+        """
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads or machine_threads()
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        if not alone:
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(
                 str(graph), sess_options=options, providers=["CPUExecutionProvider"]
