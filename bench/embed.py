@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 
 from tsim import environment
 from tsim.embed import KNOWN_MODELS, find_spec, machine_threads, open_embedder
-from tsim.weights import model_dir, require
+from tsim.weights import fetched, model_dir, require
 
 BASE = "all-MiniLM-L6-v2"
 
@@ -105,7 +105,7 @@ def main() -> None:
     texts = sample(options.texts)
     rows: dict[str, dict[str, float]] = {}
     for spec in KNOWN_MODELS:
-        if all(model_dir(cache, part).is_dir() for part in spec.parts):
+        if fetched(cache, spec.parts):
             # Of joined models, each reads as many tokens as the first.
             first = spec.parts[0]
             tokens = count_tokens(model_dir(cache, first), first.settings.max_tokens, texts)

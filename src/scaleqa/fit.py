@@ -42,7 +42,7 @@ ABSENT = {
     "other words, absent": ",wording=other,absent=true",
     "asides, absent": ",asides=true,absent=true",
 }
-# Talk has five of the tracks; these kinds of questions have one each.
+# The weights of tracks; that of the others, which are all about talk, is 1.
 WEIGHTS = {
     "as written": 2.0,
     "other words": 4.0,

@@ -23,7 +23,7 @@ from tsim.embed.protocol import require_text
 from tsim.engine import Query
 from tsim.errors import InputError, MismatchError, StoreError
 from tsim.filter import Narrowing
-from tsim.presets import DEFAULT, PRESETS, AnyPreset, Preset, find_preset, suited
+from tsim.presets import AnyPreset, Preset, find_preset, suited, written_with
 from tsim.residency import RESIDENT_TURNS, Residency
 from tsim.store import Accepted, Store, open_store
 from tsim.store.agreement import differing
@@ -149,7 +149,7 @@ class Memory:
             memory = cls(
                 opened,
                 embedder or open_written(opened.settings().get("model")),
-                preset or _preset_of(opened),
+                preset or written_with(opened.settings().get("preset")),
                 tokens=tokens,
                 resident=resident,
                 rebuild=rebuild,
@@ -518,9 +518,3 @@ def _opener(path: str | Path | None, store: Store | None, read_only: bool) -> Ca
         return lambda: store
     found = "neither" if path is None else "both"
     raise InputError(f"Memory.open takes either a path or store=…, found {found}; give one of them")
-
-
-def _preset_of(store: Store) -> AnyPreset:
-    """Returns the preset that a memory was written with, or the default for a new memory."""
-    found = store.settings().get("preset")
-    return next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)

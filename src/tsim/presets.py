@@ -35,6 +35,7 @@ __all__ = [
     "find_preset",
     "late_for",
     "suited",
+    "written_with",
 ]
 
 S = TypeVar("S", bound=Settings, covariant=True)
@@ -194,6 +195,11 @@ def late_for(model: str) -> Preset[LateSettings]:
 def suited(preset: AnyPreset, model: str) -> AnyPreset:
     """Returns a preset by name as it is used with a model, given by its identity."""
     return late_for(model) if preset == LATE else preset
+
+
+def written_with(fingerprint: str | None) -> AnyPreset:
+    """Returns the preset that a memory was written with, or the default for a new memory."""
+    return next((p for p in PRESETS.values() if fingerprint in p.fingerprints), DEFAULT)
 
 
 def find_preset(name: str) -> AnyPreset:

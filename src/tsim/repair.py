@@ -14,7 +14,7 @@ from tsim import unfinished
 from tsim.embed import Embedder, open_written
 from tsim.embed.checked import CheckedEmbedder
 from tsim.errors import InputError
-from tsim.presets import DEFAULT, PRESETS, AnyPreset, suited
+from tsim.presets import AnyPreset, suited, written_with
 from tsim.replay import Passage, Replay
 from tsim.store import SqliteStore
 from tsim.store.sqlite.replacing import replace_damaged, require_unused
@@ -67,9 +67,7 @@ def repair(
     require_unused(path)
     saved = salvage(path)
     checked = CheckedEmbedder(embedder or open_written(saved.settings.get("model")))
-    found = saved.settings.get("preset")
-    named = next((p for p in PRESETS.values() if found in p.fingerprints), DEFAULT)
-    used = suited(preset or named, checked.identity)
+    used = suited(preset or written_with(saved.settings.get("preset")), checked.identity)
     settings = {
         "model": checked.identity,
         "preset": used.fingerprint,

@@ -298,7 +298,7 @@ def _available(models: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]
     missing = {
         spec.name: spec.fetch_command
         for spec in KNOWN_MODELS
-        if not all(weights.model_dir(cache, part).is_dir() for part in spec.parts)
+        if not weights.fetched(cache, spec.parts)
     }
     here = [model for model in models if model not in missing]
     if not here:

@@ -27,7 +27,7 @@ from tsim.errors import InputError, MismatchError, StoreError
 from tsim.memory import Memory
 from tsim.presets import find_preset
 from tsim.repair import repair as mend
-from tsim.store import is_address, shown
+from tsim.store import exists, is_address, shown
 
 
 def export(
@@ -70,9 +70,8 @@ def import_(
     if str(file) != STREAM and not file.is_file():  # before the memory is created
         raise InputError(f"{file} does not exist or is not a file")
     # A new memory takes over the model of the export; one that exists has its own.
-    new = not is_address(memory) and not Path(memory).exists()
-    if new and str(file) != STREAM and model is None and environment.chosen_model() is None:
-        model = name_of(transfer.head_of(file).get("model"))
+    if model is None and str(file) != STREAM and not exists(memory):
+        model = environment.chosen_model() or name_of(transfer.head_of(file).get("model"))
     with Memory.open(memory, model=model, preset=preset) as opened:
         turns = opened.import_(sys.stdin.buffer if str(file) == STREAM else file)
     if as_json:

@@ -3,7 +3,6 @@
 import logging
 import signal
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ from tsim.cli.extras import require_server
 from tsim.cli.options import MEMORY, PRESET, MemoryPath, Model, PresetName
 from tsim.embed import open_embedder
 from tsim.memory import Memory
-from tsim.store import is_address
+from tsim.store import exists
 
 
 def mcp(
@@ -32,10 +31,10 @@ def mcp(
     require_server()
     # Whatever is not a message of the protocol belongs on stderr.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="tsim mcp: %(message)s")
-    new = not is_address(memory) and not Path(memory).exists()
-    embedder = open_embedder(model) if new else None
+    # Before a file is made. Otherwise the file may name the model.
+    embedder = None if exists(memory) else open_embedder(model)
     if embedder is not None:
-        embedder.embed_query("ready")  # before a file is made
+        embedder.embed_query("ready")
     with Memory.open(memory, model=embedder or model, preset=preset) as opened:
         # Whoever starts it reads stderr; later, only an assistant would see what is missing.
         opened.load_model()

@@ -41,7 +41,7 @@ def list_models(as_json: AsJson = False) -> None:
             "pooling": ", ".join(sorted({part.settings.pooling.value for part in spec.parts})),
             "megabytes": round(sum(part.size for part in spec.parts) / 1e6),
             "licence": ", ".join(sorted({part.licence for part in spec.parts})),
-            "fetched": all(weights.model_dir(cache, part).is_dir() for part in spec.parts),
+            "fetched": weights.fetched(cache, spec.parts),
         }
         for spec in SELECTABLE
     ]

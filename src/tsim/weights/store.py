@@ -6,6 +6,7 @@ absent, even if several fetches run at once or a fetch is interrupted.
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from tsim import private, unfinished
@@ -18,6 +19,11 @@ FETCH = ".fetch-"
 def model_dir(cache: Path, spec: Weights) -> Path:
     """Returns the directory of a model, which may not exist."""
     return cache / "models" / spec.name
+
+
+def fetched(cache: Path, specs: Sequence[Weights]) -> bool:
+    """Returns whether all of some models have been fetched."""
+    return all(model_dir(cache, spec).is_dir() for spec in specs)
 
 
 def require(cache: Path, spec: Weights) -> Path:
