@@ -16,8 +16,10 @@ quickstart: $(VENV)/.base  ## Install, fetch weights and run the main job.
 	@$(BIN)/tsim models fetch
 	@$(BIN)/scaleqa quickstart
 
+# Most tests use MiniLM, which is faster than the default model.
 test: $(VENV)/.dev  ## Install, fetch weights and run the tests.
 	@$(BIN)/tsim models fetch
+	@$(BIN)/tsim models fetch all-MiniLM-L6-v2
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.dev  ## Check style, types and import contracts.
@@ -39,6 +41,7 @@ fuzz: $(VENV)/.dev  ## Read damaged inputs with every parser for ten minutes.
 
 bench: $(VENV)/.base  ## Run the speed comparisons (beside others where installed).
 	@$(BIN)/tsim models fetch
+	@$(BIN)/tsim models fetch all-MiniLM-L6-v2
 	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/embed.py
 	$(BIN)/python bench/memory.py --turns 1000 10000

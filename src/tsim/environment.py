@@ -1,7 +1,7 @@
 """The only module that reads environment variables, apart from the command line's own.
 
 TSIM_CACHE           directory for weights and cached embeddings (default: the user's cache)
-TSIM_MODEL           default embedding model (default: minilm+gte)
+TSIM_MODEL           default embedding model (default: mpnet+gte)
 TSIM_OFFLINE         "1" forbids every download
 TSIM_MEMORY          the memory file of `tsim` commands, instead of --memory
 TSIM_STORE           the database of `tsim serve` and `tsim keys`, instead of --store
@@ -44,7 +44,7 @@ def chosen_model() -> str | None:
 
 def default_model() -> str:
     """Returns the name or path of the model used when none is given."""
-    return chosen_model() or "minilm+gte"
+    return chosen_model() or "mpnet+gte"
 
 
 def offline() -> bool:

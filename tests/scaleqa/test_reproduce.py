@@ -212,7 +212,7 @@ def test_embedders_that_are_not_here_are_listed_and_never_measured(sources, tiny
     assert "Not here, so not measured: bge-large-en-v1.5." in text
     assert "`tsim models fetch bge-large-en-v1.5`" in text
     with pytest.raises(
-        DataError, match=r"to fetch them: minilm\+gte: tsim models fetch minilm\+gte; all-MiniLM"
+        DataError, match=r"to fetch them: mpnet\+gte: tsim models fetch mpnet\+gte; minilm\+gte: "
     ):
         made(sources, "embedders")
 

