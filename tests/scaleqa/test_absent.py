@@ -25,7 +25,7 @@ from scaleqa.report import figures_json, write_report
 from scaleqa.report.details import verdict
 from scaleqa.report.retrieval import retrieval_page
 from scaleqa.report.summaries import retrieval_table, scores_table
-from scaleqa.stats import auroc, calibration_error
+from scaleqa.stats import auroc, calibration_error, exact_error
 from tests.support.records import ASIDES, NOISE, RECORDS, WORDINGS, settings_of
 from tests.support.runs import loop
 from tests.support.runs import row as old_row
@@ -110,6 +110,16 @@ def test_figures_are_of_what_came_up_and_silence_of_what_did_not():
     assert retrieval(ROWS[:3]).as_json()["silent"] is None
 
 
+def test_exact_probabilities_have_an_error_by_chance_that_falls_with_the_number_of_cases():
+    # A bin of n cases of probability one half: the mean distance is about .4 / √n.
+    few, many = (exact_error([0.5] * 10 * n, seed=1) for n in (25, 400))
+    assert few == exact_error([0.5] * 250, seed=1)
+    apart = [n / 1000 for n in range(1000)]
+    assert 0.02 < exact_error(apart, seed=1) < 0.05
+    assert exact_error([0.0, 1.0], seed=1) == 0
+    assert many < few / 3
+
+
 def test_relevances_are_judged_over_all_questions():
     found = relevance(ROWS)
     # Five bins of one: .1, .2, .3 of the present, .4 of the absent, 0 where nothing came back.
@@ -117,6 +127,7 @@ def test_relevances_are_judged_over_all_questions():
     # .9 and .8 beat .4 and 0; .3 beats 0 only.
     assert found.auroc == pytest.approx(5 / 6)
     assert found.questions == 5
+    assert found.exact_error > 0
     assert relevance(ROWS[:3]).auroc is None
     assert relevance([row(0), row(1)]) is None
     assert relevance([row(0, value=0.5), row(1)]) is None

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scaleqa.evaluate.rows import Row
-from scaleqa.stats import auroc, calibration_error
+from scaleqa.stats import auroc, calibration_error, exact_error
+
+SEED = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,12 +17,14 @@ class Relevance:
         questions: Number of questions, present and absent.
         calibration_error: Expected calibration error, in ten bins of equal count: the relevance
             against whether all evidence is in the context, which it never is for absent matters.
+        exact_error: What this error would be on average if the relevances were exactly right.
         auroc: How often a present matter has a higher relevance than an absent one; None if
             questions of one kind are missing.
     """
 
     questions: int
     calibration_error: float
+    exact_error: float
     auroc: float | None
 
 
@@ -40,5 +44,6 @@ def relevance(rows: Sequence[Row]) -> Relevance | None:
     return Relevance(
         questions=len(rows),
         calibration_error=calibration_error(known, [row.hit for row in rows]),
+        exact_error=exact_error(known, seed=SEED),
         auroc=auroc(there, absent) if there and absent else None,
     )

@@ -58,7 +58,8 @@ WHAT_ABSENT = (
     "Silent: nothing is returned, of questions whose matter never came up in the thread; all other "
     "shares leave these questions out. Calibration error and AUROC are about the relevances that "
     "a system gives: whether they are as high as the share of questions with all evidence in "
-    "context, and how often a matter that came up has a higher one than a matter that did not."
+    "context, and how often a matter that came up has a higher one than a matter that did not. "
+    "If exact: the calibration error to expect by chance if relevances were exactly right."
 )
 ORIENTATION = "The paper's records, noise and models are not ours: its figures are for orientation."
 

@@ -22,6 +22,7 @@ ABSENCE = (
     SILENT,
     interval("silent_interval"),
     Column(key="error", head="cal. error"),
+    Column(key="exact", head="if exact"),
     Column(key="auroc", head="AUROC"),
 )
 # The range of strict accuracy, or of a difference, over all judges of the same answers.
@@ -258,6 +259,7 @@ def absence(one: Retrieval) -> dict[str, Any]:
         found |= {"silent": one.silent.value, "silent_interval": one.silent.interval}
     if one.relevance:
         found["error"] = one.relevance.calibration_error
+        found["exact"] = one.relevance.exact_error
         found["auroc"] = one.relevance.auroc
     return found
 

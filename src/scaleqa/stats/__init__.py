@@ -1,6 +1,6 @@
 """Statistics: pure functions; random ones take a seed."""
 
-from scaleqa.stats.calibration import auroc, calibration_error
+from scaleqa.stats.calibration import auroc, calibration_error, exact_error
 from scaleqa.stats.intervals import Interval, mean_interval, median_interval, wilson
 from scaleqa.stats.paired import Difference, kappa, mcnemar, paired_bootstrap
 from scaleqa.stats.segmentation import exact_f1, half_segment, pk, window_diff
@@ -10,6 +10,7 @@ __all__ = [
     "Interval",
     "auroc",
     "calibration_error",
+    "exact_error",
     "exact_f1",
     "half_segment",
     "kappa",

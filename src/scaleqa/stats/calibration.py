@@ -1,9 +1,11 @@
 """How good probabilities are: calibrated, and higher where they should be."""
 
+import random
 from collections.abc import Sequence
 from itertools import pairwise
 
 BINS = 10
+DRAWS = 200
 
 
 def calibration_error(
@@ -36,6 +38,23 @@ def calibration_error(
         abs(sum(ordered[start:end]) - sum(observed[start:end])) for start, end in pairwise(edges)
     )
     return sum(gaps) / count
+
+
+def exact_error(probabilities: Sequence[float], *, seed: int, draws: int = DRAWS) -> float:
+    """Returns the calibration error to expect if the probabilities are exactly right.
+
+    It is not 0, because the share of true outcomes of a bin varies by chance: with ten bins of 30
+    cases of probability 0.5 it is 0.07. An error near this value says nothing against the
+    probabilities.
+
+    Args:
+        probabilities: The probabilities; outcomes are drawn with them.
+        seed: Of the draws.
+        draws: How often outcomes are drawn.
+    """
+    rng = random.Random(seed)
+    drawn = ([rng.random() < value for value in probabilities] for _ in range(draws))
+    return sum(calibration_error(probabilities, outcomes) for outcomes in drawn) / draws
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
