@@ -87,6 +87,18 @@ def test_a_quantised_encoder_is_near_the_exact_one_and_gives_the_same_bytes_in_a
     assert together.tobytes() == alone.tobytes()
 
 
+def test_mpnet_matches_transformers_and_in_8_bits_nearly(mpnet, tmp_path):
+    """The numbers are from transformers 5 on torch 2.13."""
+    directory = model_dir(environment.cache_dir(), find_spec("all-mpnet-base-v2"))
+    plain = replace(mpnet.settings, quantised=False)
+    exact = OnnxEmbedder(directory, graphs=tmp_path, settings=plain)
+    texts = ["That is a happy person", "New projects run on one consumer GPU."]
+    vectors = exact.embed(texts)
+    expected = [[-0.0203, -0.0104, 0.0086, 0.0272], [-0.0117, 0.0716, -0.0220, -0.0050]]
+    np.testing.assert_allclose(vectors[:, :4], expected, atol=6e-5)
+    assert np.vecdot(vectors, mpnet.embed(texts)).min() > 0.985
+
+
 def test_mpnet_without_its_biases_is_refused(tmp_path):
     directory = write_tiny_mpnet(tmp_path / "model")
     weights = load_file(directory / "model.safetensors")
