@@ -19,7 +19,7 @@ from scaleqa.datasets import open_threads
 from scaleqa.packages import Package
 from tsim import Memory, NewTurn
 from tsim.embed import open_embedder
-from tsim.presets import LATE, Preset
+from tsim.presets import Preset, late_for
 from tsim.toolkit import Vector, Vectors
 
 # Thresholds at which threads are divided into runs; None: the means of turns' vectors.
@@ -58,10 +58,12 @@ class Counting:
 
 def measure(level: tuple[float, ...] | None, tracks: dict[str, list[Package]]) -> dict[str, object]:
     """Measures one setting on all tracks."""
-    runs = LATE.settings.runs
-    runs = replace(runs, embedded=False) if level is None else replace(runs, thresholds=level)
-    preset = Preset(name="bench", settings=replace(LATE.settings, runs=runs))
     embedder = Counting()
+    late = late_for(embedder.identity).settings
+    runs = replace(late.runs, embedded=False)
+    if level is not None:
+        runs = replace(late.runs, thresholds=level)
+    preset = Preset(name="bench", settings=replace(late, runs=runs))
     said = turns = size = 0
     cpu = 0.0
     found: dict[str, list[bool]] = {}

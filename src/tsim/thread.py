@@ -23,6 +23,7 @@ from tsim.forgetting import near_the_best, offer, preview, select
 from tsim.incoming import Progress, TurnLike, accept, assign, missing, require_same
 from tsim.mapping import BLOCKS, ThreadMap
 from tsim.presets import AnyPreset
+from tsim.rank import parts
 from tsim.residency import Residency
 from tsim.selection import selection
 from tsim.state import EMPTY, Changes, Counters
@@ -252,11 +253,12 @@ class Thread(StoredThread):
         asked = replace(asked, thread=self.name if named else "")
         # Embedded before the lock is taken: adding to the thread does not wait for a server.
         self.require()
-        vector = self._embedder.embed_query(asked.text)
+        texts = asked.text, *parts(asked.text)
+        vectors = {text: self._embedder.embed_query(text) for text in texts}
 
         def embedded(text: str) -> Vector:
             # A question that names a speaker is searched for as this speaker would put it.
-            return vector if text == asked.text else self._embedder.embed_query(text)
+            return vectors[text] if text in vectors else self._embedder.embed_query(text)
 
         with self._asking() as (engine, reader):
             host = replace(self._host(reader), embed_query=embedded)

@@ -3,7 +3,7 @@
 from tsim.rank.evidence import ClusterHit, Ranked, RankSettings, Seed, ViewHit, rank
 from tsim.rank.naming import Naming, name
 from tsim.rank.packing import Prices, gather, pack
-from tsim.rank.question import information, names, term_weights
+from tsim.rank.question import information, names, parts, term_weights
 from tsim.rank.reentry import (
     BESIDE,
     MAX_EXTENT,
@@ -45,6 +45,7 @@ __all__ = [
     "name",
     "names",
     "pack",
+    "parts",
     "paths",
     "rank",
     "reentry_values",

@@ -1,5 +1,6 @@
-"""Weights of a question's words: higher for rare words and for names."""
+"""A question's parts, and the weights of its words: higher for rare words and for names."""
 
+import re
 from collections.abc import Mapping
 
 from tsim.index import TERM, Postings, distinct, terms
@@ -8,6 +9,29 @@ from tsim.words import english
 # Characters that end a sentence; a capital after them does not indicate a name.
 ENDS = frozenset(".!?:\n")
 OPENING = " \t\"'“‘("
+# Where a question begins to ask for something else.
+ASKS_AGAIN = re.compile(
+    r"(?:,?\s+and\s+|\?\s+(?:and\s+)?|;\s+)"
+    r"(?=(?:(?:at|by|for|from|in|on|to|with)\s+)?"
+    r"(?:what|where|which|who|whom|whose|when|why|how)\b)",
+    re.IGNORECASE,
+)
+# Longer texts are no questions of a few parts, and shorter parts say too little by themselves.
+MOST_CHARACTERS, MOST_PARTS, LEAST_WORDS = 400, 4, 3
+
+
+def parts(text: str) -> list[str]:
+    """Returns what a question asks for one after the other; nothing if it asks for one thing.
+
+    Where did I buy the saw, and what did it cost? The answers may be in different places, and the
+    vector of the whole question is near neither.
+    """
+    if len(text) > MOST_CHARACTERS:
+        return []
+    found = [part.strip() for part in ASKS_AGAIN.split(text)]
+    if not 1 < len(found) <= MOST_PARTS or any(len(p.split()) < LEAST_WORDS for p in found):
+        return []
+    return found
 
 
 def term_weights(

@@ -30,7 +30,7 @@ from tsim.engine.outline import Outline, Reply
 from tsim.engine.protocol import Found, Host, Query
 from tsim.filter import ALL
 from tsim.index import distinct
-from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack
+from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack, parts
 from tsim.rank.fitted import FittedSettings
 from tsim.segment import ConfidenceSettings, LinkSettings, Run, RunSettings
 from tsim.state import Changes, EpisodeRow, PassageRow, SpanRow, ThreadState, TurnRow
@@ -187,7 +187,7 @@ class LateEngine(Numbered):
         scores = score(self.settings.fitted, seen)
         if query.least is None and (self._empty(query, asked) or self._silent(scores)):
             return []
-        worth = value(self.index, scores)
+        worth = self._worth(query, scores, host)
         room = query.measure.room(query.budget or span.budget)
         costs = self.prices(query.measure, host, query.thread)
         chosen = self._too_long(scores, room, costs) or self.choose(worth, room, costs)
@@ -202,6 +202,14 @@ class LateEngine(Numbered):
         )
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
+
+    def _worth(self, query: Query, scores: Scores, host: Host) -> Values:
+        """Returns the value of every turn: the mean over the question and its parts, if any."""
+        found = [value(self.index, scores)]
+        for part in parts(query.text):
+            _, seen = self.observe(replace(query, text=part), host)
+            found.append(value(self.index, score(self.settings.fitted, seen)))
+        return found[0] if len(found) == 1 else np.mean(found, axis=0)
 
     def warm(self, host: Host) -> None:
         """Indexes the turns that were added, and computes what is the same for all questions."""
