@@ -189,6 +189,7 @@ class _Graph:
         return self.product(value, self.weight(f"{name}.weight").T)
 
     def product(self, value: str, matrix: npt.NDArray[np.float32]) -> str:
+        """Multiplies states by a matrix, if quantised with a scale per token and per column."""
         if not self.quantised:
             return self.node("MatMul", [value, self.constant(matrix)])
         scales = np.abs(matrix).max(axis=0) / np.float32(LARGEST_WEIGHT)
@@ -197,7 +198,6 @@ class _Graph:
         largest = self.node(
             "ReduceMax", [self.node("Abs", [value]), self.constant(np.array([-1]))], keepdims=1
         )
-        # Products in place of quotients where it is the same: they are faster.
         scale = self.node("Mul", [largest, self.constant(np.array(1 / LARGEST_STATE, np.float32))])
         states = self.node("Round", [self.node("Div", [value, scale])])
         moved = self.node("Add", [states, self.constant(np.array(ZERO_STATE, np.float32))])
