@@ -60,9 +60,8 @@ def measure(level: tuple[float, ...] | None, tracks: dict[str, list[Package]]) -
     """Measures one setting on all tracks."""
     embedder = Counting()
     late = late_for(embedder.identity).settings
-    runs = replace(late.runs, embedded=False)
-    if level is not None:
-        runs = replace(late.runs, thresholds=level)
+    runs = late.runs
+    runs = replace(runs, embedded=False) if level is None else replace(runs, thresholds=level)
     preset = Preset(name="bench", settings=replace(late, runs=runs))
     said = turns = size = 0
     cpu = 0.0

@@ -23,7 +23,6 @@ from tsim.forgetting import near_the_best, offer, preview, select
 from tsim.incoming import Progress, TurnLike, accept, assign, missing, require_same
 from tsim.mapping import BLOCKS, ThreadMap
 from tsim.presets import AnyPreset
-from tsim.rank import parts
 from tsim.residency import Residency
 from tsim.selection import selection
 from tsim.state import EMPTY, Changes, Counters
@@ -253,7 +252,7 @@ class Thread(StoredThread):
         asked = replace(asked, thread=self.name if named else "")
         # Embedded before the lock is taken: adding to the thread does not wait for a server.
         self.require()
-        texts = asked.text, *parts(asked.text)
+        texts = self._preset.settings.asked(asked.text)
         vectors = {text: self._embedder.embed_query(text) for text in texts}
 
         def embedded(text: str) -> Vector:

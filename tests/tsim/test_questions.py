@@ -2,7 +2,7 @@
 
 import pytest
 
-from tsim import Memory
+from tsim import LATE, OFFICIAL, Memory
 from tsim.engine.late import engine
 from tsim.rank import parts
 
@@ -66,3 +66,8 @@ def test_both_answers_are_found_in_few_tokens(minilm, tmp_path, monkeypatch):
         assert {SAW, DENTIST} <= shown()
         monkeypatch.setattr(engine, "parts", lambda text: [])
         assert DENTIST not in shown()
+
+
+def test_only_a_method_that_asks_for_parts_embeds_them():
+    assert LATE.settings.asked(QUESTION) == [QUESTION, *parts(QUESTION)]
+    assert OFFICIAL.settings.asked(QUESTION) == [QUESTION]

@@ -57,6 +57,19 @@ class Blocks:
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any] | Blocks]
 
 
+def tensor(weights: Weights, name: str) -> npt.NDArray[np.float32]:
+    """Returns a tensor in float32.
+
+    Raises:
+        ModelError: It is missing.
+    """
+    try:
+        value = weights[name]
+    except KeyError:
+        raise ModelError(f"the file of weights lacks the tensor {name!r}") from None
+    return value.unpacked() if isinstance(value, Blocks) else np.asarray(value, np.float32)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BertConfig:
     """The values of a `config.json` that determine the graph."""
@@ -169,11 +182,7 @@ class _Graph:
         self.constants: list[TensorProto] = []
 
     def weight(self, name: str) -> npt.NDArray[np.float32]:
-        try:
-            value = self.weights[name]
-        except KeyError:
-            raise ModelError(f"the file of weights lacks the tensor {name!r}") from None
-        return value.unpacked() if isinstance(value, Blocks) else np.asarray(value, np.float32)
+        return tensor(self.weights, name)
 
     def constant(self, value: npt.NDArray[Any]) -> str:
         name = f"c{len(self.constants)}"

