@@ -427,7 +427,8 @@ def test_results_show_every_system_on_the_compared_tracks(all_tracks, few):
     page, text, figure = made(all_tracks, "results", systems=systems)
     overview, by_budget, *details = page.tables
     names = [track.name for track in results.COMPARED]
-    assert names == ["as written", "other words", "asides", "friends", "assistant talk"]
+    assert names == ["as written", "other words", "asides", "friends", "assistant talk",
+                     "braided", "resumed"]  # fmt: skip
     assert [column.head for column in overview.columns] == ["system", *names]
     assert [row["system"] for row in overview.rows] == [*systems]
     lab = Lab(all_tracks)
@@ -442,7 +443,7 @@ def test_results_show_every_system_on_the_compared_tracks(all_tracks, few):
             used = mean(one.context_tokens for one in held)
             assert row[f"{track.name} context_tokens"] == pytest.approx(used)
     assert [table.title.partition(" (")[0].lower() for table in details[: len(names)]] == names
-    assert {"## As written in detail, both splits", "### Retrieval"} <= {*text.splitlines()}
+    assert {"## As written in detail, all questions", "### Retrieval"} <= {*text.splitlines()}
     assert "asides · packed_turns" in figure
     assert "16 questions about 4 threads without noise (48 turns; friends)" in text
     assert re.search(
@@ -479,9 +480,28 @@ def test_ratios_are_ours_over_nearest_turns_and_perfect_cuts_at_a_budget(all_tra
 def test_results_leave_out_tracks_without_questions_and_take_one_length(sources):
     page, _, _ = made(sources, "results", systems=("standard_rag", "oracle"))
     named = {column.head.partition(":")[0] for column in page.tables[0].columns}
-    assert named == {"system", "as written"}
+    assert named == {"system", "as written", "braided"}
     with pytest.raises(DataError, match="results is about one length"):
         made(sources, "results", targets=(2000, 2500))
+
+
+def test_results_take_the_tracks_that_are_named(all_tracks):
+    page, text, _ = made(all_tracks, "results", systems=("oracle",), tracks=("asides", "friends"))
+    assert [column.head for column in page.tables[0].columns] == ["system", "asides", "friends"]
+    assert "As written in detail" not in text
+
+
+def test_of_one_split_nothing_of_another_is_in_any_thread(all_tracks):
+    held = all_tracks.of("s2")
+    lab = Lab(held)
+    for track in results.COMPARED:
+        threads = track.threads(lab, 2500)
+        assert threads.questions
+        assert {question.split for p in threads.packages for question in p.questions} == {"s2"}
+    kept = (*held.records, *held.sequels, *held.wordings, *held.asides, *held.talk, *held.reserve)
+    assert {one.id.partition(":")[0] for one in kept} == {"s2"}
+    with pytest.raises(DataError, match="no record is of split 's9'; there are records of s1, s2"):
+        all_tracks.of("s9")
 
 
 def test_threads_of_talk_have_names_of_their_own_and_friends_have_one_length(all_tracks):

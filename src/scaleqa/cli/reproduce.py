@@ -57,6 +57,9 @@ def make(
     subset: Annotated[
         int | None, typer.Option(min=1, help="Size of a stratified subset of the questions.")
     ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Use the records of one split alone, such as s2.")
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(help="Lengths to use instead of the table's, such as 32k,128k."),
@@ -105,12 +108,12 @@ def make(
     """Reproduce one table."""
     table = _on_tracks(TABLES[str(context.info_name)], track)
     given = {
-        "subset": subset, "target": target, "system": system, "track": track,
+        "subset": subset, "split": split, "target": target, "system": system, "track": track,
         "backend": backend, "assist": assist, "model": model, "records": records,
         "noise": noise, "dataset": dataset, "rows": rows,
     }  # fmt: skip
     table = _wanted(table, target, system, backend, model)
-    _check_datasets(table, dataset, target=target, subset=subset)
+    _check_datasets(table, dataset, target=target, subset=subset, split=split)
     if rows:
         table = _as_answered(table, given)
     access = Access(key_variable=key_env, limiter=Limiter(rpm) if rpm else None)
@@ -141,7 +144,8 @@ def make(
             executor=None if isinstance(executor, InProcess) else executor,
             rows=rows,
         )
-        page, files = reproduce(table, Lab(sources), _command(table.name, given))
+        lab = Lab(sources.of(split) if split else sources)
+        page, files = reproduce(table, lab, _command(table.name, given))
     _show(table, page, files, machine=as_json)
 
 
@@ -233,7 +237,12 @@ def _as_answered(table: Reproduction, given: Mapping[str, object]) -> Reproducti
 
 
 def _check_datasets(
-    table: Reproduction, given: list[str] | None, *, target: str | None, subset: int | None
+    table: Reproduction,
+    given: list[str] | None,
+    *,
+    target: str | None,
+    subset: int | None,
+    split: str | None,
 ) -> None:
     """Checks that data sets are given where they are used, and only there."""
     if given and not table.datasets:
@@ -243,10 +252,10 @@ def _check_datasets(
             f"{table.name} is about data sets of others; name at least one, such as --dataset "
             "locomo:file=locomo10.json (see: scaleqa datasets)"
         )
-    if table.datasets and (target or subset):
+    if table.datasets and (target or subset or split):
         raise DataError(
             f"{table.name} takes lengths and subsets as options of its data sets, such as "
-            "--dataset longmemeval:file=PATH,subset=60; leave --target and --subset out"
+            "--dataset longmemeval:file=PATH,subset=60; leave --target, --subset and --split out"
         )
 
 

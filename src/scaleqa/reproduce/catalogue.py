@@ -139,8 +139,9 @@ _ALL = (
     Reproduction(
         name="results",
         title="Results",
-        about="All systems on those of five tracks that the records have (as written, other words, "
-        "asides, friends, assistant talk): is the evidence in the context, and in how many tokens?",
+        about="All systems on those of seven tracks that the records have (as written, other "
+        "words, asides, friends, assistant talk, braided, resumed): is the evidence in the "
+        "context, and in how many tokens?",
         systems=(
             "tsim:budget=500",
             "tsim_official",
@@ -160,6 +161,8 @@ _ALL = (
             "perfect_episodes:budget=500",
             "oracle",
         ),
+        tracks=results.NAMES,
+        choices=results.NAMES,
         lay_out=results.results,
         example="--subset 40 --target 16k --system tsim:budget=500,packed_turns:budget=500",
     ),

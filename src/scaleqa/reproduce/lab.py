@@ -118,6 +118,27 @@ class Sources:
     executor: Executor | None = None
     rows: Path | None = None
 
+    def of(self, split: str) -> "Sources":
+        """Returns the same of one split alone, so that nothing of another is in any thread.
+
+        Raises:
+            DataError: No record is of that split.
+        """
+        records = [record for record in self.records if record.split == split]
+        if not records:
+            there = ", ".join(sorted({record.split for record in self.records}))
+            raise DataError(f"no record is of split {split!r}; there are records of {there}")
+        own = f"{split}:"
+        return replace(
+            self,
+            records=records,
+            sequels=[one for one in self.sequels if one.id.startswith(own)],
+            wordings=[one for one in self.wordings if one.id.startswith(own)],
+            asides=[one for one in self.asides if one.split == split],
+            talk=[one for one in self.talk if one.split == split],
+            reserve=[one for one in self.reserve if one.id.startswith(own)],
+        )
+
 
 class Lab:
     """Builds, runs and keeps."""

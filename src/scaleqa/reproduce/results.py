@@ -32,9 +32,11 @@ from scaleqa.reproduce.splits import (
 from scaleqa.reproduce.tracks import (
     ASIDES,
     ASSISTANT,
+    BRAIDED,
     FRIENDS,
     GROUPS,
     OTHER_WORDS,
+    RESUMED,
     WRITTEN,
     Measured,
     Track,
@@ -48,8 +50,9 @@ from scaleqa.specs import Spec
 # Systems that are measured at every budget: ours, the nearest turns, and perfect cuts.
 OURS, TURNS, CUTS = "tsim", "packed_turns", "perfect_episodes"
 BUDGETS = (150, 300, 500, 750, 1100)
-# The other tracks are in `scaleqa reproduce late`, for fewer systems: each is an ingest of its own.
-COMPARED = (WRITTEN, OTHER_WORDS, ASIDES, FRIENDS, ASSISTANT)
+# What memories say of absent matters is in `scaleqa reproduce late`: most systems say nothing.
+COMPARED = (WRITTEN, OTHER_WORDS, ASIDES, FRIENDS, ASSISTANT, BRAIDED, RESUMED)
+NAMES = tuple(track.name for track in COMPARED)
 # Lines of more tracks in one drawing could not be told apart.
 DRAWN = (OTHER_WORDS, ASIDES)
 BY_BUDGET = (
@@ -64,14 +67,16 @@ def results(lab: Lab, table: Reproduction) -> Page:
     if len(table.targets) > 1:
         raise DataError("results is about one length; name one --target")
     (target,) = table.targets
-    compared = [[track for track in group if track in COMPARED] for group in GROUPS]
+    chosen = [one for one in COMPARED if one.name in table.tracks]
+    compared = [[track for track in group if track in chosen] for group in GROUPS]
     groups = [own for group in compared if (own := available(lab.sources, target, *group))]
+    if not groups:
+        raise DataError(f"the records have no questions for {', '.join(table.tracks)}")
     systems = {track.name: (*table.systems, *_curves(table)) for group in groups for track in group}
     lab.expect(sum(len(together(group, systems)) for group in groups))
     lab.ahead(one for group in groups for one in orders(lab, target, group, systems))
     found = [one for group in groups for one in measure(lab, target, group, systems)]
     by_budget = _by_budget(found, table)
-    written = next(one for one in found if one.track == WRITTEN)
     made = page(
         lab,
         table,
@@ -96,15 +101,16 @@ def results(lab: Lab, table: Reproduction) -> Page:
         drawing=_drawing(found, table),
         used=[one.threads for one in found],
     )
-    return replace(made, sections=(*made.sections, _in_detail(written, table)))
+    written = [_in_detail(one, table) for one in found if one.track == WRITTEN]
+    return replace(made, sections=(*made.sections, *written))
 
 
 def _in_detail(written: Measured, table: Reproduction) -> Section:
-    """The systems as written, on the questions of both splits."""
+    """The systems as written, on all questions."""
     rows = {system: written.rows[system] for system in table.systems}
     settings = written.threads.packages[0].settings
     return Section(
-        title="As written in detail, both splits",
+        title="As written in detail, all questions",
         blocks=tuple(retrieval_blocks(rows, settings)),
     )
 
