@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import ConfigDict, with_config
@@ -75,7 +76,8 @@ class Block:
     turns: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Without slots, because the hash is computed once: a run checks it for every system and package.
+@dataclass(frozen=True, kw_only=True)
 class Package:
     """One thread with its questions.
 
@@ -100,7 +102,7 @@ class Package:
         """The turns of every dialogue, truth and noise, ordered by first turn."""
         return tuple(sorted(block.turns for block in (*self.truth, *self.noise)))
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """A hash of the thread and the questions."""
         said = [
