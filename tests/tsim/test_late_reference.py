@@ -104,7 +104,8 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     inherited = slow.relative(slow.inherited(settings.span, shares, sure, lengths))
 
     # Features, probabilities.
-    seen = observe(settings.span, index, asked)
+    closed = index.run_vectors.scanning(asked.vector)
+    seen = observe(settings.span, index, asked, closed)
     scores = score(fitted, seen)
     cosines = [slow.dot(vector, asked_vector) for vector in vectors]
     run_vectors = {

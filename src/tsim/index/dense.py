@@ -9,7 +9,7 @@ takes the next block when it is done with one, so that none waits for another th
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -102,17 +102,30 @@ class DenseIndex:
 
     def scores(self, query: Vector) -> Vector:
         """Returns the cosine of each row with the query."""
+        return self.scanning(query)()
+
+    def scanning(self, query: Vector) -> Callable[[], Vector]:
+        """Lets helpers begin to compute the cosine of each row with the query.
+
+        Returns:
+            What computes the rest and returns the cosines. Whatever the caller does before it asks
+            for them costs no time if there are helpers. No rows may be changed in between.
+        """
         out = np.empty(self._length, dtype=np.float32)
         blocks = iter(range(len(self._blocks)))  # shared: each block is scanned once
         large = self._length * self.dimension > ONE_THREAD
         work = [
             _pool().submit(self._scan, query, out, blocks) for _ in range(HELPERS if large else 0)
         ]
-        self._scan(query, out, blocks)
-        for part in work:
-            if not part.cancel():  # one that has not begun has nothing left to do
-                part.result()
-        return out
+
+        def finish() -> Vector:
+            self._scan(query, out, blocks)
+            for part in work:
+                if not part.cancel():  # one that has not begun has nothing left to do
+                    part.result()
+            return out
+
+        return finish
 
     def _scan(self, query: Vector, out: Vector, blocks: Iterable[int]) -> None:
         for number in blocks:

@@ -96,7 +96,7 @@ def ask(
     speakers = index.speakers
     naming = name(query.text, speakers.names(), speakers.called(), speakers.model)
     vector = embed(naming.text)
-    similar = index.vectors.scores(vector)
+    cosines = index.vectors.scanning(vector)  # meanwhile, whatever does not depend on them
     weights = term_weights(
         naming.text,
         postings,
@@ -105,9 +105,11 @@ def ask(
     )
     nats = information(weights, postings)
     lexical = np.float32(settings.lexical_weight * nats**settings.information_power)
-    words = postings.coverage(weights)
+    words, covered = postings.coverage(weights), postings.coverage(weights, width)
+    timely = _timely(index, query)
+    similar = cosines()
     own = similar + lexical * words
-    near, covered = index.windows.scores(similar), postings.coverage(weights, width)
+    near = index.windows.scores(similar)
     relevant = relevance(settings, own, near + lexical * covered)
     everything = bool(eligible.all())
     if not everything:
@@ -122,7 +124,7 @@ def ask(
     return Asked(
         vector=vector,
         eligible=eligible,
-        timely=_timely(index, query),
+        timely=timely,
         naming=naming,
         similar=similar,
         weights=weights,

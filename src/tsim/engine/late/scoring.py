@@ -8,7 +8,7 @@ was asked for may be in the reply, and a turn alone is hard to understand.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,8 +107,17 @@ class Scores:
     presence: float
 
 
-def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
-    """Computes the features of a question in a thread; at least one turn must be eligible."""
+def observe(
+    span: SpanSettings, index: ThreadIndex, asked: Asked, closed: Callable[[], Vector]
+) -> Observed:
+    """Computes the features of a question in a thread; at least one turn must be eligible.
+
+    Args:
+        span: Constants of values and lengths.
+        index: The thread.
+        asked: The scores of every turn for the question.
+        closed: Returns the cosines of the closed runs.
+    """
     table, eligible = index.run_table(), asked.eligible
     if everything := bool(eligible.all()):
         held, words = table.ends - table.begins, table.words
@@ -117,12 +126,7 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         words = table.ranges.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
     some = slice(None) if everything else eligible
     similar = asked.similar
-    cosines = np.concatenate(
-        [
-            index.run_vectors.scores(asked.vector),
-            np.vecdot(table.open_vectors, asked.vector),
-        ]
-    )
+    cosines = np.concatenate([closed(), np.vecdot(table.open_vectors, asked.vector)])
     interleaved = index.stretches.interleaved()
     whole = held > 0
     if interleaved.any():
