@@ -8,27 +8,18 @@ longer than the arithmetic. For large matrices, a small thread pool helps the ca
 takes the next block when it is done with one, so that none waits for another that is kept waiting.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from tsim.index.helpers import HELPERS, pool
 from tsim.vectors import Vector, Vectors
 
 BLOCK = 2048
 # Matrices up to this many numbers are scanned faster by one thread.
 ONE_THREAD = 3_000_000
-# Threads besides the calling one.
-HELPERS = min(4, os.cpu_count() or 1) - 1
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(HELPERS, thread_name_prefix="tsim-scan")
 
 
 class DenseIndex:
@@ -115,7 +106,7 @@ class DenseIndex:
         blocks = iter(range(len(self._blocks)))  # shared: each block is scanned once
         large = self._length * self.dimension > ONE_THREAD
         work = [
-            _pool().submit(self._scan, query, out, blocks) for _ in range(HELPERS if large else 0)
+            pool().submit(self._scan, query, out, blocks) for _ in range(HELPERS if large else 0)
         ]
 
         def finish() -> Vector:

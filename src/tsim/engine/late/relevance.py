@@ -56,7 +56,7 @@ class Asked:
         eligible: Which turns may be returned. Others have no score: `own` and `relevant` are
             minus infinity.
         timely: How well the time of each turn suits the time that the question is about, from 0 to
-            1; 0 everywhere if it is about no time.
+            1; None if no times are known.
         naming: Whom the question names.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
@@ -72,7 +72,7 @@ class Asked:
 
     vector: Vector
     eligible: npt.NDArray[np.bool_]
-    timely: Times
+    timely: Times | None
     naming: Naming
     similar: Vector
     weights: dict[str, float]
@@ -138,11 +138,11 @@ def ask(
     )
 
 
-def _timely(index: ThreadIndex, query: Query) -> Times:
+def _timely(index: ThreadIndex, query: Query) -> Times | None:
     times = index.attributes.times
     known = times[np.isfinite(times)] if index.dated else times[:0]
     if not len(known):
-        return np.zeros(len(times))
+        return None
     first, last = np.clip([known.min(), known.max()], *YEARS).tolist()
     now = query.now or datetime.fromtimestamp(last, UTC)
     return preference(stretches(query.text, now=now, first=first, last=last), times)
