@@ -111,8 +111,9 @@ def test_scans_that_were_begun_together_may_be_finished_in_any_order(monkeypatch
 
 
 def test_a_deleted_row_leaves_what_would_be_there_without_it():
-    vectors = np.random.default_rng(1).normal(size=(4100, 4)).astype(np.float32)
-    for gone in (0, 2047, 2048, 4099):
+    full = dense.BLOCK
+    vectors = np.random.default_rng(1).normal(size=(2 * full + 4, 4)).astype(np.float32)
+    for gone in (0, full - 1, full, 2 * full + 3):
         rows = DenseIndex(4, vectors)
         rows.delete(gone)
         rows.extend(vectors[:3])

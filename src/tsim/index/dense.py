@@ -5,7 +5,7 @@ one: most threads are short, and there may be many.
 Scores are computed row by row (`vecdot`, not a matrix product): the score of a row is bit-identical
 whatever the other rows are, and no BLAS thread pool is started, which on a busy machine takes
 longer than the arithmetic. For large matrices, a small thread pool helps the calling thread: each
-takes the next block when it is done with one, so that none waits for another that is kept waiting.
+takes the next rows when it is done with some, so that none waits for another that is kept waiting.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,11 @@ import numpy.typing as npt
 from tsim.index.helpers import HELPERS, pool
 from tsim.vectors import Vector, Vectors
 
-BLOCK = 2048
+# Rows of a block: with 384 dimensions, more than the 4 MB from which numpy asks for huge pages.
+# Without them, a scan takes a sixth longer.
+BLOCK = 4096
+# Rows that a thread scans before it takes the next ones.
+SCANNED = 2048
 # Matrices up to this many numbers are scanned faster by one thread.
 ONE_THREAD = 3_000_000
 
@@ -103,14 +107,14 @@ class DenseIndex:
             for them costs no time if there are helpers. No rows may be changed in between.
         """
         out = np.empty(self._length, dtype=np.float32)
-        blocks = iter(range(len(self._blocks)))  # shared: each block is scanned once
+        starts = iter(range(0, self._length, SCANNED))  # shared: each row is scanned once
         large = self._length * self.dimension > ONE_THREAD
         work = [
-            pool().submit(self._scan, query, out, blocks) for _ in range(HELPERS if large else 0)
+            pool().submit(self._scan, query, out, starts) for _ in range(HELPERS if large else 0)
         ]
 
         def finish() -> Vector:
-            self._scan(query, out, blocks)
+            self._scan(query, out, starts)
             for part in work:
                 if not part.cancel():  # one that has not begun has nothing left to do
                     part.result()
@@ -118,8 +122,8 @@ class DenseIndex:
 
         return finish
 
-    def _scan(self, query: Vector, out: Vector, blocks: Iterable[int]) -> None:
-        for number in blocks:
-            start = number * BLOCK
-            stop = min(start + BLOCK, self._length)
-            np.vecdot(self._blocks[number][: stop - start], query, out=out[start:stop])
+    def _scan(self, query: Vector, out: Vector, starts: Iterable[int]) -> None:
+        for start in starts:
+            scores = out[start : start + SCANNED]
+            block, first = self._blocks[start // BLOCK], start % BLOCK
+            np.vecdot(block[first : first + len(scores)], query, out=scores)
