@@ -15,7 +15,8 @@ from tsim.assemble import excerpt, render
 from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
 from tsim.errors import InputError
-from tsim.index import DenseIndex, Postings, WindowIndex, terms
+from tsim.filter import make_filter
+from tsim.index import DenseIndex, Postings, WindowIndex, dense, helpers, terms
 from tsim.presets import Preset
 from tsim.rank import (
     Prices,
@@ -48,6 +49,19 @@ def cosine(left, right):
 
 def drawn(count, seed=1):
     return unit(np.random.default_rng(seed).normal(size=(count, WIDTH)).astype(np.float32) + 0.4)
+
+
+@relaxed
+@given(streams, st.sampled_from([None, ["user"]]))
+def test_helpers_change_nothing_that_is_found(stream, roles):
+    feed = Feed(LATE)
+    feed.add(stream)
+    query = Query(text="which w0 and w1 is it?", least=0.0, only=make_filter(roles=roles))
+    alone = feed.engine.search(query, feed.host)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense, "ONE_THREAD", 0)
+        patch.setattr(helpers, "MANY", 0)
+        assert feed.engine.search(query, feed.host) == alone
 
 
 @given(st.integers(1, 40), st.integers(1, 8))

@@ -104,7 +104,7 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     inherited = slow.relative(slow.inherited(settings.span, shares, sure, lengths))
 
     # Features, probabilities.
-    seen = observe(settings.span, index, asked)
+    seen = observe(settings.span, index, asked, index.run_vectors.scanning(asked.vector))
     scores = score(fitted, seen)
     cosines = [slow.dot(vector, asked_vector) for vector in vectors]
     run_vectors = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tsim import tokens, toolkit
 from tsim.assemble import WindowSettings, fit, render, window
-from tsim.index import DenseIndex
+from tsim.index import DenseIndex, dense
 from tsim.segment import Arrival, DriftRule, cuts
 from tsim.types import Evidence, Hit, Term, Turn, Why
 from tsim.vectors import best, unit
@@ -98,9 +98,22 @@ def test_rows_score_the_same_however_they_were_added(first, sizes, seed):
     np.testing.assert_allclose(scores, vectors @ query, atol=1e-5)
 
 
+@pytest.mark.parametrize("one_thread", [0, 1_000_000])
+def test_scans_that_were_begun_together_may_be_finished_in_any_order(monkeypatch, one_thread):
+    monkeypatch.setattr(dense, "ONE_THREAD", one_thread)
+    vectors = np.random.default_rng(2).normal(size=(9000, 8)).astype(np.float32)
+    matrices = [DenseIndex(8, vectors), DenseIndex(8, vectors[:5000]), DenseIndex(8)]
+    queries = vectors[:3]
+    begun = [rows.scanning(query) for rows in matrices for query in queries]
+    expected = [np.vecdot(vectors[: len(rows)], query) for rows in matrices for query in queries]
+    for finish, scores in reversed([*zip(begun, expected, strict=True)]):
+        assert finish().tobytes() == scores.tobytes()
+
+
 def test_a_deleted_row_leaves_what_would_be_there_without_it():
-    vectors = np.random.default_rng(1).normal(size=(4100, 4)).astype(np.float32)
-    for gone in (0, 2047, 2048, 4099):
+    full = dense.BLOCK
+    vectors = np.random.default_rng(1).normal(size=(2 * full + 4, 4)).astype(np.float32)
+    for gone in (0, full - 1, full, 2 * full + 3):
         rows = DenseIndex(4, vectors)
         rows.delete(gone)
         rows.extend(vectors[:3])

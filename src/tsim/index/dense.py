@@ -5,30 +5,25 @@ one: most threads are short, and there may be many.
 Scores are computed row by row (`vecdot`, not a matrix product): the score of a row is bit-identical
 whatever the other rows are, and no BLAS thread pool is started, which on a busy machine takes
 longer than the arithmetic. For large matrices, a small thread pool helps the calling thread: each
-takes the next block when it is done with one, so that none waits for another that is kept waiting.
+takes the next rows when it is done with some, so that none waits for another that is kept waiting.
 """
 
-import os
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from tsim.index.helpers import HELPERS, pool
 from tsim.vectors import Vector, Vectors
 
-BLOCK = 2048
+# Rows of a block: with 384 dimensions, more than the 4 MB from which numpy asks for huge pages.
+# Without them, a scan takes a sixth longer.
+BLOCK = 4096
+# Rows that a thread scans before it takes the next ones.
+SCANNED = 2048
 # Matrices up to this many numbers are scanned faster by one thread.
 ONE_THREAD = 3_000_000
-# Threads besides the calling one.
-HELPERS = min(4, os.cpu_count() or 1) - 1
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(HELPERS, thread_name_prefix="tsim-scan")
 
 
 class DenseIndex:
@@ -102,20 +97,33 @@ class DenseIndex:
 
     def scores(self, query: Vector) -> Vector:
         """Returns the cosine of each row with the query."""
+        return self.scanning(query)()
+
+    def scanning(self, query: Vector) -> Callable[[], Vector]:
+        """Lets helpers begin to compute the cosine of each row with the query.
+
+        Returns:
+            What computes the rest and returns the cosines. Whatever the caller does before it asks
+            for them costs no time if there are helpers. No rows may be changed in between.
+        """
         out = np.empty(self._length, dtype=np.float32)
-        blocks = iter(range(len(self._blocks)))  # shared: each block is scanned once
+        starts = iter(range(0, self._length, SCANNED))  # shared: each row is scanned once
         large = self._length * self.dimension > ONE_THREAD
         work = [
-            _pool().submit(self._scan, query, out, blocks) for _ in range(HELPERS if large else 0)
+            pool().submit(self._scan, query, out, starts) for _ in range(HELPERS if large else 0)
         ]
-        self._scan(query, out, blocks)
-        for part in work:
-            if not part.cancel():  # one that has not begun has nothing left to do
-                part.result()
-        return out
 
-    def _scan(self, query: Vector, out: Vector, blocks: Iterable[int]) -> None:
-        for number in blocks:
-            start = number * BLOCK
-            stop = min(start + BLOCK, self._length)
-            np.vecdot(self._blocks[number][: stop - start], query, out=out[start:stop])
+        def finish() -> Vector:
+            self._scan(query, out, starts)
+            for part in work:
+                if not part.cancel():  # one that has not begun has nothing left to do
+                    part.result()
+            return out
+
+        return finish
+
+    def _scan(self, query: Vector, out: Vector, starts: Iterable[int]) -> None:
+        for start in starts:
+            scores = out[start : start + SCANNED]
+            block, first = self._blocks[start // BLOCK], start % BLOCK
+            np.vecdot(block[first : first + len(scores)], query, out=scores)

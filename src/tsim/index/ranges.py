@@ -128,12 +128,14 @@ class Ranges:
         table = least[:0]  # the highest value of the ranges that each block covers
         for blocks in reversed(self.blocks):
             size, larger = blocks.size, table
+            # A block gives its value to both halves, first to the earlier one.
             if size > 1:
-                table = np.full(len(least) - size + 1, -np.inf, dtype=least.dtype)
+                further = len(least) - size + 1 - len(larger)
+                table = np.concatenate([larger, np.full(further, -np.inf, dtype=least.dtype)])
             else:
                 table = least.copy()
-            if len(larger):  # a block gives its value to both halves
-                np.maximum(table[:-size], larger, out=table[:-size])
+                np.maximum(table[: len(larger)], larger, out=table[: len(larger)])
+            if len(larger):
                 np.maximum(table[size:], larger, out=table[size:])
             some = values[blocks.ranges]
             np.maximum.at(table, blocks.places, np.concatenate([some, some]))

@@ -225,8 +225,9 @@ class LateEngine(Numbered):
         settings, span = self.settings, self.settings.span
         self._bring_up_to_date(host)
         asked = ask(span, self.index, query, host.embed_query)
+        closed = self.index.run_vectors.scanning(asked.vector)  # while re-entries are looked for
         asked = resume(settings.reentry, span, self.index, asked)
-        return asked, observe(span, self.index, asked)
+        return asked, observe(span, self.index, asked, closed)
 
     def views(self, query: Query, host: Host) -> Mapping[str, frozenset[int]]:
         """Returns the turns found by vectors alone and by words alone."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from tsim.engine.late.index import ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked, Resumed
-from tsim.engine.late.scoring import TIME_WEIGHT, Scores, masses
+from tsim.engine.late.scoring import Scores, masses
 from tsim.engine.protocol import Found
 from tsim.index import Postings
 from tsim.rank import BESIDE, Values
@@ -94,9 +94,9 @@ def _terms(scores: Scores, tops: Sequence[int]) -> list[Weighted]:
     """Returns what features added to the logit of turns, or of the best run that contains each."""
     observed, settings = scores.observed, scores.settings
     runs = _best_runs(scores, tops)
-    ranks = np.cumsum(observed.whole) - 1  # of candidates among all runs
+    candidates = np.flatnonzero(observed.whole)
     of_turns = features(TURN_FEATURES, observed.asking, observed.turns, np.array(tops))
-    rows = np.array([0 if run is None else ranks[run] for run in runs], dtype=np.int64)
+    rows = np.searchsorted(candidates, [0 if run is None else run for run in runs])
     some = any(run is not None for run in runs)
     of_runs = features(RUN_FEATURES, observed.asking, observed.runs, rows) if some else of_turns
     out = []
@@ -110,8 +110,8 @@ def _terms(scores: Scores, tops: Sequence[int]) -> list[Weighted]:
             (name, weight * value)
             for name, weight, value in zip(names, weights, values[number].tolist(), strict=True)
         ]
-        if observed.timely[top]:
-            points.append(("time", TIME_WEIGHT * float(observed.timely[top])))
+        if scores.timely is not None and scores.timely[0][top]:
+            points.append(("time", float(scores.timely[0][top])))
         out.append(tuple(sorted(points, key=lambda one: (-abs(one[1]), one[0]))))
     return out
 

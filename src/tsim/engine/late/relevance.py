@@ -56,7 +56,7 @@ class Asked:
         eligible: Which turns may be returned. Others have no score: `own` and `relevant` are
             minus infinity.
         timely: How well the time of each turn suits the time that the question is about, from 0 to
-            1; 0 everywhere if it is about no time.
+            1; None if no times are known.
         naming: Whom the question names.
         similar: The cosine of each turn with the question.
         weights: The weight of each of the question's words.
@@ -72,7 +72,7 @@ class Asked:
 
     vector: Vector
     eligible: npt.NDArray[np.bool_]
-    timely: Times
+    timely: Times | None
     naming: Naming
     similar: Vector
     weights: dict[str, float]
@@ -96,7 +96,7 @@ def ask(
     speakers = index.speakers
     naming = name(query.text, speakers.names(), speakers.called(), speakers.model)
     vector = embed(naming.text)
-    similar = index.vectors.scores(vector)
+    cosines = index.vectors.scanning(vector)  # meanwhile, whatever does not depend on them
     weights = term_weights(
         naming.text,
         postings,
@@ -105,9 +105,11 @@ def ask(
     )
     nats = information(weights, postings)
     lexical = np.float32(settings.lexical_weight * nats**settings.information_power)
-    words = postings.coverage(weights)
+    words, covered = postings.coverage(weights), postings.coverage(weights, width)
+    timely = _timely(index, query)
+    similar = cosines()
     own = similar + lexical * words
-    near, covered = index.windows.scores(similar), postings.coverage(weights, width)
+    near = index.windows.scores(similar)
     relevant = relevance(settings, own, near + lexical * covered)
     everything = bool(eligible.all())
     if not everything:
@@ -122,7 +124,7 @@ def ask(
     return Asked(
         vector=vector,
         eligible=eligible,
-        timely=_timely(index, query),
+        timely=timely,
         naming=naming,
         similar=similar,
         weights=weights,
@@ -136,11 +138,11 @@ def ask(
     )
 
 
-def _timely(index: ThreadIndex, query: Query) -> Times:
+def _timely(index: ThreadIndex, query: Query) -> Times | None:
     times = index.attributes.times
     known = times[np.isfinite(times)] if index.dated else times[:0]
     if not len(known):
-        return np.zeros(len(times))
+        return None
     first, last = np.clip([known.min(), known.max()], *YEARS).tolist()
     now = query.now or datetime.fromtimestamp(last, UTC)
     return preference(stretches(query.text, now=now, first=first, last=last), times)

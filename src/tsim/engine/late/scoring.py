@@ -8,8 +8,9 @@ was asked for may be in the reply, and a turn alone is hard to understand.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from tsim.engine.late.index import OVERHEAD, ThreadIndex
 from tsim.engine.late.relevance import TINY, Asked
 from tsim.engine.late.renewing import Renewal, renew, renewals
 from tsim.engine.late.runs import RunTable
+from tsim.index.helpers import begun
 from tsim.index.taking import consecutive
 from tsim.rank import SpanSettings, Values, spread
 from tsim.rank.fitted import (
@@ -64,7 +66,7 @@ class Observed:
         words: How many words these have.
         whole: Which runs have eligible turns and lie outside interleaved stretches; only these are
             candidates.
-        timely: How well the time of each turn suits the question, from 0 to 1.
+        timely: How well the time of each turn suits the question, from 0 to 1, if it is known.
         renewed: The turns that say nearly the same as earlier ones, and these.
         runs: What the features of these runs are computed from.
         turns: The same, of all turns.
@@ -77,7 +79,7 @@ class Observed:
     held: npt.NDArray[np.int64]
     words: Values
     whole: npt.NDArray[np.bool_]
-    timely: Column
+    timely: Column | None
     renewed: list[Renewal]
     runs: Columns
     turns: Columns
@@ -107,8 +109,17 @@ class Scores:
     presence: float
 
 
-def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
-    """Computes the features of a question in a thread; at least one turn must be eligible."""
+def observe(
+    span: SpanSettings, index: ThreadIndex, asked: Asked, closed: Callable[[], Vector]
+) -> Observed:
+    """Computes the features of a question in a thread; at least one turn must be eligible.
+
+    Args:
+        span: Constants of values and lengths.
+        index: The thread.
+        asked: The scores of every turn for the question.
+        closed: Returns the cosines of the closed runs.
+    """
     table, eligible = index.run_table(), asked.eligible
     if everything := bool(eligible.all()):
         held, words = table.ends - table.begins, table.words
@@ -117,17 +128,13 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         words = table.ranges.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
     some = slice(None) if everything else eligible
     similar = asked.similar
-    cosines = np.concatenate(
-        [
-            index.run_vectors.scores(asked.vector),
-            np.vecdot(table.open_vectors, asked.vector),
-        ]
-    )
+    cosines = np.concatenate([closed(), np.vecdot(table.open_vectors, asked.vector)])
     interleaved = index.stretches.interleaved()
     whole = held > 0
     if interleaved.any():
         whole &= ~(interleaved[table.begins] | interleaved[table.ends - 1])
     candidates = slice(None) if whole.all() else whole
+    of_runs = begun(partial(run_columns, index, asked, table, cosines), len(index))
     highest = table.ranges.raised(cosines, similar)
     asking = Asking(
         length=float(np.log1p(extent(asked.weights))),
@@ -136,9 +143,10 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         run_cosine=max(float(highest[some].max()), asked.window_cosine),
         turn_cosine=float(similar[some].max()),
         thread_length=float(np.log1p(np.count_nonzero(eligible))),
-        run_peak=_peak(cosines[held > 0]),
+        run_peak=_peak(cosines if everything else cosines[held > 0]),
         turn_peak=_peak(similar[some]),
     )
+    of_turns = turn_columns(span, index, asked, highest, interleaved)
     return Observed(
         asking=asking,
         table=table,
@@ -149,11 +157,8 @@ def observe(span: SpanSettings, index: ThreadIndex, asked: Asked) -> Observed:
         whole=whole,
         timely=asked.timely,
         renewed=renewals(index, asked),
-        runs={
-            name: column[candidates]
-            for name, column in run_columns(index, asked, table, cosines).items()
-        },
-        turns=turn_columns(span, index, asked, highest, interleaved),
+        runs={name: column[candidates] for name, column in of_runs().items()},
+        turns=of_turns,
     )
 
 
@@ -167,7 +172,7 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         turn_logits[~observed.eligible] = -np.inf
     likely = np.concatenate([run_logits, turn_logits])
     timely = None
-    if observed.timely.any():
+    if observed.timely is not None and observed.timely.any():
         of_turns = TIME_WEIGHT * observed.timely
         of_runs = observed.table.ranges.highest(of_turns)
         likely += np.concatenate([of_runs[observed.whole], of_turns])
@@ -205,10 +210,7 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
         of_turns, of_runs = (np.exp(odds) for odds in scores.timely)
         highest = table.ranges.raised((density / of_runs).astype(np.float32), least)
         inside = highest * of_turns.astype(np.float32)
-    # A long turn around a run uses the budget without adding value.
-    around = spread(inside, index.paths())
-    around *= scores.settings.extension
-    around /= index.long()
+    reached = begun(partial(spread, inside, index.paths()), len(index))
     joined = index.joined()[1:]
     beside = np.zeros(len(index))
     np.multiply(scores.turns[:-1], joined, out=beside[1:])
@@ -219,8 +221,13 @@ def value(index: ThreadIndex, scores: Scores) -> Values:
     worth: Values = np.maximum(scores.turns, beside, out=beside)
     worth /= index.costs()
     np.maximum(worth, inside, out=worth)
+    along = _along(scores)
+    around = reached()
+    # A long turn around a run uses the budget without adding value.
+    around *= scores.settings.extension
+    around /= index.long()
     np.maximum(worth, around, out=worth)
-    worth += _along(scores)
+    worth += along
     if not observed.eligible.all():
         worth[~observed.eligible] = -np.inf
     return worth
