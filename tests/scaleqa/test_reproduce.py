@@ -30,6 +30,7 @@ from scaleqa.reproduce import (
     TABLES,
     Lab,
     Sources,
+    budgets,
     late,
     reproduce,
     resources,
@@ -317,7 +318,7 @@ def test_topics_that_resume_are_scored_on_the_questions_with_a_sequel_alone(sour
 @pytest.fixture
 def few(monkeypatch):
     """Two budgets and two parts, so that pages are made quickly."""
-    monkeypatch.setattr(results, "BUDGETS", (300, 1100))
+    monkeypatch.setattr(budgets, "BUDGETS", (300, 1100))
     some = {part: late.PARTS[part] for part in ("words", "links")}
     monkeypatch.setattr(late, "PARTS", some)
 
@@ -425,7 +426,7 @@ def test_results_show_every_system_on_the_compared_tracks(all_tracks, few):
     systems = ("tsim:budget=500", "packed_turns:budget=500", "perfect_episodes:budget=500",
                "oracle", "zero_shot")  # fmt: skip
     page, text, figure = made(all_tracks, "results", systems=systems)
-    overview, by_budget, *details = page.tables
+    overview, *details = page.tables
     names = [track.name for track in results.COMPARED]
     assert names == ["as written", "other words", "asides", "friends", "assistant talk",
                      "braided", "resumed"]  # fmt: skip
@@ -444,13 +445,12 @@ def test_results_show_every_system_on_the_compared_tracks(all_tracks, few):
             assert row[f"{track.name} context_tokens"] == pytest.approx(used)
     assert [table.title.partition(" (")[0].lower() for table in details[: len(names)]] == names
     assert {"## As written in detail, all questions", "### Retrieval"} <= {*text.splitlines()}
-    assert "asides · packed_turns" in figure
+    assert "other words · packed_turns" in figure
+    assert "asides · packed_turns" not in figure
     assert "16 questions about 4 threads without noise (48 turns; friends)" in text
     assert re.search(
         r"16 questions about 4 threads of 2.5k tokens \(.* turns; assistant talk", text
     )
-    keys = [(row["track"], row["budget"]) for row in by_budget.rows]
-    assert keys == [(name, budget) for name in names for budget in results.BUDGETS]
 
 
 def mean(values):
@@ -458,23 +458,26 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def test_ratios_are_ours_over_nearest_turns_and_perfect_cuts_at_a_budget(all_tracks, few):
-    systems = ("tsim:budget=500", "packed_turns:budget=500", "perfect_episodes:budget=500")
-    page, _, _ = made(all_tracks, "results", systems=systems)
+def test_budgets_show_ratios_of_the_first_system_over_the_others(all_tracks, few):
+    systems = ("tsim", "packed_turns:long=0", "perfect_episodes")
+    page, _, figure = made(all_tracks, "budgets", systems=systems)
+    rows = rows_of(page)
+    names = [track.name for track in results.COMPARED]
+    keys = [(row["track"], row["budget"]) for row in rows]
+    assert keys == [(name, budget) for name in names for budget in budgets.BUDGETS]
+    assert budgets.at("packed_turns:long=0", 300) == "packed_turns:long=0,budget=300"
     seen = 0
-    for row in rows_of(page, 1):
-        for other in ("packed_turns", "perfect_episodes"):
+    for row in rows:
+        for other in systems[1:]:
             for share, ratio in (("in_context", f"over {other}"), ("s1", f"over {other} s1")):
                 ours, theirs = row[f"tsim {share}"], row[f"{other} {share}"]
                 assert row[ratio] == (ours / theirs if theirs else None)
                 seen += theirs > 0
     assert seen > 5
-    page, text, _ = made(all_tracks, "results", systems=("tsim:budget=500", "standard_rag"))
+    assert "asides · packed_turns:long=0" in figure
+    page, text, figure = made(all_tracks, "budgets", systems=("tsim",), tracks=("friends",))
     assert "÷" not in text
-    page, text, figure = made(all_tracks, "results", systems=("standard_rag",))
-    assert "By budget" not in text
-    assert "asides · standard_rag" in figure
-    assert "assistant talk · standard_rag" in figure
+    assert "friends · tsim" in figure
 
 
 def test_results_leave_out_tracks_without_questions_and_take_one_length(sources):
@@ -483,6 +486,8 @@ def test_results_leave_out_tracks_without_questions_and_take_one_length(sources)
     assert named == {"system", "as written", "braided"}
     with pytest.raises(DataError, match="results is about one length"):
         made(sources, "results", targets=(2000, 2500))
+    with pytest.raises(DataError, match="budgets is about one length"):
+        made(sources, "budgets", targets=(2000, 2500))
 
 
 def test_results_take_the_tracks_that_are_named(all_tracks):

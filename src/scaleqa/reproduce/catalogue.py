@@ -8,7 +8,7 @@ from scaleqa.packages import AS_WRITTEN
 from scaleqa.pages.html import to_html
 from scaleqa.pages.markdown import drawing_files, to_markdown
 from scaleqa.pages.page import Page, Paragraph
-from scaleqa.reproduce import late, loops, products, resources, results, retrieval
+from scaleqa.reproduce import budgets, late, loops, products, resources, results, retrieval
 from scaleqa.reproduce.lab import Lab
 from scaleqa.reproduce.prompts import prompts
 from scaleqa.reproduce.reproduction import Reproduction
@@ -165,6 +165,17 @@ _ALL = (
         choices=results.NAMES,
         lay_out=results.results,
         example="--subset 40 --target 16k --system tsim:budget=500,packed_turns:budget=500",
+    ),
+    Reproduction(
+        name="budgets",
+        title="By budget",
+        about="Our method beside the nearest turns and perfect cuts, in contexts from 150 to 1,100 "
+        "tokens, on those of seven tracks that the records have.",
+        systems=("tsim", "packed_turns", "packed_turns:long=0", "perfect_episodes"),
+        tracks=results.NAMES,
+        choices=results.NAMES,
+        lay_out=budgets.budgets,
+        example="--subset 40 --target 16k --track 'other words,asides'",
     ),
     Reproduction(
         name="products",
