@@ -179,6 +179,13 @@ def test_what_is_packed_fits_to_the_word_and_the_best_comes_first(turns, budget)
         assert int(rates.argmax()) in chosen or rates.tolist().count(rates.max()) > 1
 
 
+def test_a_turn_that_joins_two_spans_fits_where_no_other_would():
+    prices = Prices(turns=lambda places: [2 for _ in places], heading=2, mark=2, shortest=2)
+    worth = np.array([1.0, 0.5, 0.9, 0.8])
+    # Two turns with a heading each take up all of it; the one between them saves a heading.
+    assert pack(worth, prices, room=8, max_skipped=0) == [0, 1, 2]
+
+
 def test_rare_words_weigh_more_and_names_more_still():
     assert names("So when does Bumblewick sail? Ask Mr. Orrin. Which one?") == {"bumblewick", "mr"}
     assert names('He said: "Timur may." Then Ludo\'s key') == {"ludo"}

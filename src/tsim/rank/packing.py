@@ -61,9 +61,10 @@ def pack(
     places = best(values.astype(np.float32), min(len(values), room // prices.shortest))
     allowed = int(np.count_nonzero(values[places] > -np.inf))
     for place, size in _sized(prices, places[:allowed]):
-        if left < prices.shortest:
+        most = left + prices.heading  # joining two spans saves at most one heading
+        if most < prices.shortest:
             break
-        if size > left + prices.heading:  # joining two spans saves at most one heading
+        if size > most:
             continue
         price = size + joints.added(chosen, place)
         if price <= left:
