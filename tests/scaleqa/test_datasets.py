@@ -252,7 +252,7 @@ def test_options_of_our_own_do_not_apply_to_another_data_set(tmp_path):
 
 def test_our_own_records_are_one_data_set_among_others():
     assert dataset_names() == [
-        "languages", "locomo", "locomo_plus", "longmemeval", "realtalk", "scaleqa"
+        "languages", "locomo", "locomo_plus", "logs", "longmemeval", "realtalk", "scaleqa"
     ]  # fmt: skip
     (package,) = open_threads("scaleqa:target=0,subset=8,split=s1")
     assert len(package.questions) == 8
@@ -266,7 +266,7 @@ def test_our_own_records_are_one_data_set_among_others():
         (
             "nowhere",
             r"neither a directory of packages nor a data set "
-            r"\(languages, locomo, locomo_plus, longmemeval, realtalk, scaleqa\)",
+            r"\(languages, locomo, locomo_plus, logs, longmemeval, realtalk, scaleqa\)",
         ),
         ("longmemevil:file=x", r"no data set 'longmemevil'; did you mean longmemeval\?"),
         ("scaleqa:subset=none", "option subset=none of scaleqa should be"),

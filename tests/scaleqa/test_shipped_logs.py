@@ -1,0 +1,78 @@
+"""The data set of logs of four kinds."""
+
+import json
+from collections import Counter
+from importlib import resources
+
+import pytest
+
+from scaleqa.datasets.logs import DATASET, shipped
+from scaleqa.errors import DataError
+from scaleqa.packages import check_packages
+from tsim.words import distinct
+
+KINDS = ["coding", "team", "diary", "support"]
+
+
+def threads(**options):
+    return DATASET.open(options).threads()
+
+
+def test_forty_questions_about_each_log_half_of_them_in_other_words():
+    """One was left out, because its reader found it unclear."""
+    logs, sha256 = shipped()
+    assert [log.name for log in logs] == KINDS
+    assert len(sha256) == 64
+    for log in logs:
+        assert Counter(one.wording for one in log.questions) == {
+            "same": 20, "other": 20 - (log.name == "coding")
+        }  # fmt: skip
+        assert len({one.id for one in log.questions}) == len(log.questions)
+        for one in log.questions:
+            assert one.evidence
+            assert all(0 <= turn < len(log.turns) for turn in one.evidence), one.id
+
+
+def test_other_words_are_other_words():
+    """Speakers are named in questions about a channel; nothing else is shared but small words."""
+    for log in shipped()[0]:
+        speakers = {word for role, _ in log.turns for word in distinct(role)}
+        shares = []
+        for one in log.questions:
+            said = {word for turn in one.evidence for word in distinct(log.turns[turn][1])}
+            words = distinct(one.question) - speakers
+            shares.append((one.wording, len(words & said) / max(1, len(words))))
+        other = [share for wording, share in shares if wording == "other"]
+        same = [share for wording, share in shares if wording == "same"]
+        assert sum(other) / len(other) < 0.1 < sum(same) / len(same), log.name
+
+
+def test_readers_found_what_is_asked_clear_and_its_evidence():
+    """They name all of it, or the reply alone where the question before it belongs to it."""
+    text = (resources.files("scaleqa.datasets") / "data" / "logs-readings.jsonl").read_text("utf-8")
+    read = {reading["id"]: reading for reading in map(json.loads, text.splitlines())}
+    assert len(read) == 160
+    assert [name for name, reading in read.items() if reading["unclear"]] == ["coding-21"]
+    whole = 0
+    for log in shipped()[0]:
+        for one in log.questions:
+            named = {*read[one.id]["turns"]}
+            assert one.evidence[-1] in named, one.id
+            whole += {*one.evidence} <= named
+    assert whole == 150
+
+
+def test_a_thread_for_each_log_asks_what_is_wanted():
+    packages = threads()
+    check_packages(packages)
+    assert [package.name for package in packages] == KINDS
+    assert [len(package.questions) for package in packages] == [39, 40, 40, 40]
+    (team,) = threads(kind="team", wording="other")
+    assert {question.domain for question in team.questions} == {"team, other words"}
+    assert len({turn.role for turn in team.stream}) == 6
+    assert team.sha256 == threads(kind="team", wording="other")[0].sha256
+
+
+def test_an_unknown_log_is_refused():
+    with pytest.raises(DataError, match="no log 'dairy'; use one of coding, team, diary, support"):
+        threads(kind="dairy")
