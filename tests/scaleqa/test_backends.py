@@ -26,7 +26,7 @@ from scaleqa.backends import (
     read_price,
 )
 from scaleqa.backends.cache import CachedBackend, CachedChat
-from scaleqa.backends.gguf import choose
+from scaleqa.backends.gguf import Gguf, choose
 from scaleqa.backends.models import FILE, KNOWN, find_model
 from scaleqa.backends.openai import OpenAI
 from scaleqa.cli.app import app
@@ -474,6 +474,32 @@ def test_a_gguf_file_answers_the_same_whatever_was_asked_before(tiny_gguf):
     assert first.text.startswith(short.text + "\nRATIONALE:")
     assert (short.prompt_tokens, short.completion_tokens) == (first.prompt_tokens, 1)
     assert 1 < first.completion_tokens <= 7
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+def test_how_a_prompt_begins_is_computed_once_only_if_that_is_wanted(tiny_gguf, reuse, monkeypatch):
+    computed = []
+    complete = Gguf._complete
+
+    def watched(self, messages, **settings):
+        found = complete(self, messages, **settings)
+        computed.append(found["timings"]["prompt_n"])
+        return found
+
+    monkeypatch.setattr(Gguf, "_complete", watched)
+    model = open_chat(f"gguf:{tiny_gguf},context=512,reuse={reuse}", UNCACHED)
+    # Two instructions by turns, as of a program that asks for more than one thing.
+    instructions = [Message(role="system", content=one * 100) for one in "xy"]
+    for number in range(6):
+        said = Message(role="user", content=f"{number}")
+        asked = model.chat([instructions[number % 2], said], most_tokens=2)
+    assert (", reuse" in model.identity) == reuse
+    model.close()
+    assert computed[0] == asked.prompt_tokens
+    if reuse:
+        assert max(computed[2:]) < 50
+    else:
+        assert {*computed} == {asked.prompt_tokens}
 
 
 def test_a_prompt_that_does_not_fit_says_what_to_do(tiny_gguf):

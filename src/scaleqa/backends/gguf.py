@@ -6,7 +6,8 @@ without options is answered in the model's own words.
 
 Every prompt is computed from scratch. Reusing the prefix shared with the previous prompt would save
 time, but quantised kernels give slightly different numbers for different batches, so a reply would
-depend on earlier requests.
+depend on earlier requests. `reuse` does so all the same, for programs that send the same long
+instructions with every request, which could not be run otherwise.
 """
 
 import threading
@@ -31,6 +32,8 @@ PREFIX = "ANSWER:"
 # Number of most likely tokens that are considered.
 LIKELIEST = 100
 CONTEXT = 8192
+# Of RAM, for the states of earlier prompts that are reused: a program has several instructions.
+KEPT_MIB = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,13 @@ class GgufOptions:
     context: Annotated[
         int, Field(ge=1, description="Maximum tokens of a prompt and its reply.")
     ] = CONTEXT
+    reuse: Annotated[
+        bool,
+        Field(
+            description="Do not compute again how a prompt begins that begins as an earlier one; "
+            "replies then depend a little on earlier requests."
+        ),
+    ] = False
 
 
 class Gguf:
@@ -68,11 +78,15 @@ class Gguf:
             raise DataError(
                 "a GGUF file needs xllamacpp; run: pip install 'scaleqa[local]'"
             ) from None
-        self.identity = f"{name}@{sha256[:16]}, rationale {options.rationale}, xllamacpp {version}"
+        reuse = ", reuse" if options.reuse else ""
+        self.identity = (
+            f"{name}@{sha256[:16]}, rationale {options.rationale}{reuse}, xllamacpp {version}"
+        )
         self._name = name
         self._path = path
         self._rationale = options.rationale
         self._context = options.context
+        self._reuse = options.reuse
         # One request at a time: a rationale continues from the state of its own answer.
         self._lock = threading.Lock()
 
@@ -150,7 +164,10 @@ class Gguf:
         params.model.path = str(self._path)
         params.n_ctx = self._context
         params.n_parallel = 1
-        params.cache_ram_mib = 0  # otherwise states of earlier prompts are kept
+        # Otherwise states of earlier prompts are kept, too.
+        params.cache_ram_mib = KEPT_MIB if self._reuse else 0
+        # Attention over a window forgets the beginning of a prompt, which could not be reused.
+        params.swa_full = self._reuse
         params.warmup = False
         params.verbosity = -1
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = machine_threads()
@@ -162,7 +179,7 @@ class Gguf:
             ) from error
 
     def _complete(self, messages: list[dict[str, str]], **settings: Any) -> dict[str, Any]:
-        body = {"temperature": 0, "cache_prompt": False, "messages": messages, **settings}
+        body = {"temperature": 0, "cache_prompt": self._reuse, "messages": messages, **settings}
         found: dict[str, Any] = self._server.handle_chat_completions(body)
         if "error" in found:
             raise RemoteError(
