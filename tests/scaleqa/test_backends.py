@@ -520,6 +520,34 @@ def test_a_gguf_file_chats_in_text_only(tiny_gguf):
     model.close()
 
 
+def test_the_form_of_a_reply_is_kept_whatever_a_model_would_say(tiny_gguf):
+    # The model is random: what fits the schema is due to the grammar that is made of it.
+    wanted = {"$ref": "#/$defs/Colour"}
+    colours = {"type": "array", "items": wanted, "minItems": 2, "maxItems": 2}
+    schema = {
+        "type": "object",
+        "properties": {"colours": colours},
+        "required": ["colours"],
+        "$defs": {"Colour": {"enum": ["red", "green"]}},
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "Colours", "schema": schema}}
+    model = open_chat(f"gguf:{tiny_gguf},context=512", UNCACHED)
+    said = model.chat(HELLO, most_tokens=200, response_format=form)
+    model.close()
+    found = json.loads(said.text)
+    assert [*found] == ["colours"]
+    assert len(found["colours"]) == 2
+    assert {*found["colours"]} <= {"red", "green"}
+
+
+def test_the_form_of_a_reply_is_sent_to_a_server(chat):
+    model = open_chat(f"openai:m@{chat.url}", UNCACHED)
+    model.chat(HELLO, response_format={"type": "json_object"})
+    model.chat(HELLO)
+    model.close()
+    assert [one.get("response_format") for one in chat.seen] == [{"type": "json_object"}, None]
+
+
 def test_wrong_names_files_and_options_are_told(tmp_path, monkeypatch):
     monkeypatch.setenv("TSIM_CACHE", str(tmp_path))
     with pytest.raises(UnknownModelError, match=r"did you mean smollm2-135m\?.*gguf:PATH"):
