@@ -520,6 +520,17 @@ def test_a_gguf_file_chats_in_text_only(tiny_gguf):
     model.close()
 
 
+def test_a_gguf_file_says_the_same_with_any_number_of_threads(tiny_gguf):
+    said = []
+    for threads in (0, 1, 2):
+        model = open_chat(f"gguf:{tiny_gguf},context=512,threads={threads}", UNCACHED)
+        said.append(model.chat(HELLO, most_tokens=8).text)
+        model.close()
+    assert len({*said}) == 1
+    with pytest.raises(DataError, match="option threads=-1 of gguf should be int, at least 0"):
+        open_chat(f"gguf:{tiny_gguf},threads=-1", UNCACHED)
+
+
 def test_the_form_of_a_reply_is_kept_whatever_a_model_would_say(tiny_gguf):
     # The model is random: what fits the schema is due to the grammar that is made of it.
     wanted = {"$ref": "#/$defs/Colour"}

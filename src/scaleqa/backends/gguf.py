@@ -38,7 +38,7 @@ KEPT_MIB = 2048
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgufOptions:
-    """How long prompts and rationales may be."""
+    """How long prompts and rationales may be, and how they are computed."""
 
     rationale: Annotated[
         int, Field(ge=0, description="Maximum tokens of a rationale; 0: none.")
@@ -53,6 +53,14 @@ class GgufOptions:
             "replies then depend a little on earlier requests."
         ),
     ] = False
+    threads: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Threads that compute; 0: one for each core. They wait for each other, so "
+            "that fewer are faster on cores that others use, too.",
+        ),
+    ] = 0
 
 
 class Gguf:
@@ -66,7 +74,7 @@ class Gguf:
         Args:
             name: The name of the model.
             path: The file.
-            options: How long prompts and rationales may be.
+            options: How long prompts and rationales may be, and how they are computed.
             sha256: The hash of the file.
 
         Raises:
@@ -87,6 +95,7 @@ class Gguf:
         self._rationale = options.rationale
         self._context = options.context
         self._reuse = options.reuse
+        self._threads = options.threads or machine_threads()
         # One request at a time: a rationale continues from the state of its own answer.
         self._lock = threading.Lock()
 
@@ -170,7 +179,7 @@ class Gguf:
         params.swa_full = self._reuse
         params.warmup = False
         params.verbosity = -1
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = machine_threads()
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads
         try:
             return xllamacpp.Server(params)
         except Exception as error:
