@@ -26,7 +26,7 @@ from scaleqa.backends import (
     read_price,
 )
 from scaleqa.backends.cache import CachedBackend, CachedChat
-from scaleqa.backends.gguf import choose
+from scaleqa.backends.gguf import Gguf, choose
 from scaleqa.backends.models import FILE, KNOWN, find_model
 from scaleqa.backends.openai import OpenAI
 from scaleqa.cli.app import app
@@ -476,6 +476,32 @@ def test_a_gguf_file_answers_the_same_whatever_was_asked_before(tiny_gguf):
     assert 1 < first.completion_tokens <= 7
 
 
+@pytest.mark.parametrize("reuse", [False, True])
+def test_how_a_prompt_begins_is_computed_once_only_if_that_is_wanted(tiny_gguf, reuse, monkeypatch):
+    computed = []
+    complete = Gguf._complete
+
+    def watched(self, messages, **settings):
+        found = complete(self, messages, **settings)
+        computed.append(found["timings"]["prompt_n"])
+        return found
+
+    monkeypatch.setattr(Gguf, "_complete", watched)
+    model = open_chat(f"gguf:{tiny_gguf},context=512,reuse={reuse}", UNCACHED)
+    # Two instructions by turns, as of a program that asks for more than one thing.
+    instructions = [Message(role="system", content=one * 100) for one in "xy"]
+    for number in range(6):
+        said = Message(role="user", content=f"{number}")
+        asked = model.chat([instructions[number % 2], said], most_tokens=2)
+    assert (", reuse" in model.identity) == reuse
+    model.close()
+    assert computed[0] == asked.prompt_tokens
+    if reuse:
+        assert max(computed[2:]) < 50
+    else:
+        assert {*computed} == {asked.prompt_tokens}
+
+
 def test_a_prompt_that_does_not_fit_says_what_to_do(tiny_gguf):
     backend = open_backend(f"gguf:{tiny_gguf},context=512", UNCACHED)
     with pytest.raises(RemoteError, match=r"exceeds .*context=TOKENS"):
@@ -492,6 +518,45 @@ def test_a_gguf_file_chats_in_text_only(tiny_gguf):
     with pytest.raises(DataError, match="cannot call functions"):
         model.chat(HELLO, [LOOK])
     model.close()
+
+
+def test_a_gguf_file_says_the_same_with_any_number_of_threads(tiny_gguf):
+    said = []
+    for threads in (0, 1, 2):
+        model = open_chat(f"gguf:{tiny_gguf},context=512,threads={threads}", UNCACHED)
+        said.append(model.chat(HELLO, most_tokens=8).text)
+        model.close()
+    assert len({*said}) == 1
+    with pytest.raises(DataError, match="option threads=-1 of gguf should be int, at least 0"):
+        open_chat(f"gguf:{tiny_gguf},threads=-1", UNCACHED)
+
+
+def test_the_form_of_a_reply_is_kept_whatever_a_model_would_say(tiny_gguf):
+    # The model is random: what fits the schema is due to the grammar that is made of it.
+    wanted = {"$ref": "#/$defs/Colour"}
+    colours = {"type": "array", "items": wanted, "minItems": 2, "maxItems": 2}
+    schema = {
+        "type": "object",
+        "properties": {"colours": colours},
+        "required": ["colours"],
+        "$defs": {"Colour": {"enum": ["red", "green"]}},
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "Colours", "schema": schema}}
+    model = open_chat(f"gguf:{tiny_gguf},context=512", UNCACHED)
+    said = model.chat(HELLO, most_tokens=200, response_format=form)
+    model.close()
+    found = json.loads(said.text)
+    assert [*found] == ["colours"]
+    assert len(found["colours"]) == 2
+    assert {*found["colours"]} <= {"red", "green"}
+
+
+def test_the_form_of_a_reply_is_sent_to_a_server(chat):
+    model = open_chat(f"openai:m@{chat.url}", UNCACHED)
+    model.chat(HELLO, response_format={"type": "json_object"})
+    model.chat(HELLO)
+    model.close()
+    assert [one.get("response_format") for one in chat.seen] == [{"type": "json_object"}, None]
 
 
 def test_wrong_names_files_and_options_are_told(tmp_path, monkeypatch):

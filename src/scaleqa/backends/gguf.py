@@ -6,7 +6,8 @@ without options is answered in the model's own words.
 
 Every prompt is computed from scratch. Reusing the prefix shared with the previous prompt would save
 time, but quantised kernels give slightly different numbers for different batches, so a reply would
-depend on earlier requests.
+depend on earlier requests. `reuse` does so all the same, for programs that send the same long
+instructions with every request, which could not be run otherwise.
 """
 
 import threading
@@ -31,11 +32,13 @@ PREFIX = "ANSWER:"
 # Number of most likely tokens that are considered.
 LIKELIEST = 100
 CONTEXT = 8192
+# Of RAM, for the states of earlier prompts that are reused: a program has several instructions.
+KEPT_MIB = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgufOptions:
-    """How long prompts and rationales may be."""
+    """How long prompts and rationales may be, and how they are computed."""
 
     rationale: Annotated[
         int, Field(ge=0, description="Maximum tokens of a rationale; 0: none.")
@@ -43,6 +46,21 @@ class GgufOptions:
     context: Annotated[
         int, Field(ge=1, description="Maximum tokens of a prompt and its reply.")
     ] = CONTEXT
+    reuse: Annotated[
+        bool,
+        Field(
+            description="Do not compute again how a prompt begins that begins as an earlier one; "
+            "replies then depend a little on earlier requests."
+        ),
+    ] = False
+    threads: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Threads that compute; 0: one for each core. They wait for each other, so "
+            "that fewer are faster on cores that others use, too.",
+        ),
+    ] = 0
 
 
 class Gguf:
@@ -56,7 +74,7 @@ class Gguf:
         Args:
             name: The name of the model.
             path: The file.
-            options: How long prompts and rationales may be.
+            options: How long prompts and rationales may be, and how they are computed.
             sha256: The hash of the file.
 
         Raises:
@@ -68,11 +86,16 @@ class Gguf:
             raise DataError(
                 "a GGUF file needs xllamacpp; run: pip install 'scaleqa[local]'"
             ) from None
-        self.identity = f"{name}@{sha256[:16]}, rationale {options.rationale}, xllamacpp {version}"
+        reuse = ", reuse" if options.reuse else ""
+        self.identity = (
+            f"{name}@{sha256[:16]}, rationale {options.rationale}{reuse}, xllamacpp {version}"
+        )
         self._name = name
         self._path = path
         self._rationale = options.rationale
         self._context = options.context
+        self._reuse = options.reuse
+        self._threads = options.threads or machine_threads()
         # One request at a time: a rationale continues from the state of its own answer.
         self._lock = threading.Lock()
 
@@ -150,10 +173,13 @@ class Gguf:
         params.model.path = str(self._path)
         params.n_ctx = self._context
         params.n_parallel = 1
-        params.cache_ram_mib = 0  # otherwise states of earlier prompts are kept
+        # Otherwise states of earlier prompts are kept, too.
+        params.cache_ram_mib = KEPT_MIB if self._reuse else 0
+        # Attention over a window forgets the beginning of a prompt, which could not be reused.
+        params.swa_full = self._reuse
         params.warmup = False
         params.verbosity = -1
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = machine_threads()
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads
         try:
             return xllamacpp.Server(params)
         except Exception as error:
@@ -162,7 +188,7 @@ class Gguf:
             ) from error
 
     def _complete(self, messages: list[dict[str, str]], **settings: Any) -> dict[str, Any]:
-        body = {"temperature": 0, "cache_prompt": False, "messages": messages, **settings}
+        body = {"temperature": 0, "cache_prompt": self._reuse, "messages": messages, **settings}
         found: dict[str, Any] = self._server.handle_chat_completions(body)
         if "error" in found:
             raise RemoteError(
