@@ -4,7 +4,8 @@
     python bench/runs.py --target 32k --json
 
 Each line is the default method with other runs. Tokens are those of all embedded texts over those
-of the turns; ingest is CPU time without the embedder, which the tokens stand for.
+of the turns; ingest is CPU time without the embedder, which the tokens stand for. Vectors are those
+that a search holds in RAM; bytes are those on disk.
 """
 
 import argparse
@@ -17,12 +18,13 @@ from pathlib import Path
 
 from scaleqa.datasets import open_threads
 from scaleqa.packages import Package
-from tsim import Memory, NewTurn
+from tsim import LATE, LIGHT, Memory, NewTurn
 from tsim.embed import open_embedder
 from tsim.presets import Preset, late_for
 from tsim.toolkit import Vector, Vectors
 
-# Thresholds at which threads are divided into runs; None: the means of turns' vectors.
+# Thresholds at which threads are divided into runs; None: the preset `light`, with the means of
+# turns' vectors, and weights of its own.
 LEVELS: tuple[tuple[float, ...] | None, ...] = (
     None,
     (0.3,),
@@ -59,11 +61,11 @@ class Counting:
 def measure(level: tuple[float, ...] | None, tracks: dict[str, list[Package]]) -> dict[str, object]:
     """Measures one setting on all tracks."""
     embedder = Counting()
-    late = late_for(embedder.identity).settings
-    runs = late.runs
-    runs = replace(runs, embedded=False) if level is None else replace(runs, thresholds=level)
-    preset = Preset(name="bench", settings=replace(late, runs=runs))
-    said = turns = size = 0
+    preset = late_for(embedder.identity, LIGHT.name if level is None else LATE.name)
+    if level:
+        runs = replace(preset.settings.runs, thresholds=level)
+        preset = Preset(name="bench", settings=replace(preset.settings, runs=runs))
+    said = turns = size = vectors = 0
     cpu = 0.0
     found: dict[str, list[bool]] = {}
     for track, packages in tracks.items():
@@ -84,12 +86,15 @@ def measure(level: tuple[float, ...] | None, tracks: dict[str, list[Package]]) -
                             found.setdefault(f"{track} {budget}", []).append(
                                 {*question.evidence} <= shown
                             )
+                    index = thread._engine.index
+                    vectors += len(index.vectors) + len(index.run_vectors)
                 size += path.stat().st_size
     return {
         "runs": "means" if level is None else " ".join(str(one) for one in level),
         "tokens": round(embedder.words / said, 2),
         "ingest ms/turn": round(1000 * cpu / turns, 3),
         "bytes/turn": size // turns,
+        "vectors/turn": round(vectors / turns, 2),
         **{name: round(sum(hits) / len(hits), 3) for name, hits in found.items()},
     }
 

@@ -23,7 +23,7 @@ from tsim.fitting import (
     fit_relevance,
     fit_weights,
 )
-from tsim.presets import UNFITTED_LATE
+from tsim.presets import LATE, unfitted
 
 # Tracks on which weights are fitted, and the options of their threads.
 PRESENT = {
@@ -76,6 +76,7 @@ def fit(
     embedder: Embedder,
     *,
     model: str,
+    preset: str = LATE.name,
     split: str = "s1",
     target: str = "128k",
     progress: Progress = lambda done, total: None,
@@ -85,16 +86,18 @@ def fit(
     Args:
         embedder: The model to fit for.
         model: Its name, which the file records.
+        preset: The preset to fit; what it embeds, and what its vectors are like, differs.
         split: The split to fit on.
         target: The length of threads.
         progress: Called with the number of questions asked so far and the total.
     """
+    constants = unfitted(preset)
     packages = {
         track: open_threads(f"scaleqa:split={split}{_with_target(options, target)}")
         for track, options in {**PRESENT, **ABSENT}.items()
     }
     settings = fit_boundary(
-        UNFITTED_LATE,
+        constants,
         [
             (
                 embedder.embed([turn.text for turn in package.stream]),

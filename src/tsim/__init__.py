@@ -25,7 +25,7 @@ from tsim.errors import (
     WeightsMissingError,
 )
 from tsim.memory import Memory
-from tsim.presets import LATE, LONGMEMEVAL, OFFICIAL, Preset
+from tsim.presets import LATE, LIGHT, LONGMEMEVAL, OFFICIAL, Preset
 from tsim.residency import Residency
 from tsim.thread import Thread
 from tsim.types import (
@@ -54,6 +54,7 @@ environment.disable_telemetry()
 
 __all__ = [
     "LATE",
+    "LIGHT",
     "LONGMEMEVAL",
     "OFFICIAL",
     "AccessError",

@@ -1,7 +1,8 @@
 """Presets: frozen settings with a name.
 
-A preset is a method and its constants. `LATE` is our own method and the default; `OFFICIAL` is the
-paper's configuration for SCALE-QA, and `LONGMEMEVAL` its adaptation to LongMemEval.
+A preset is a method and its constants. `LATE` is our own method and the default; `LIGHT` is the
+same with less to embed; `OFFICIAL` is the paper's configuration for SCALE-QA, and `LONGMEMEVAL` its
+adaptation to LongMemEval.
 docs/method.md lists the choices that the paper leaves open.
 """
 
@@ -23,6 +24,7 @@ from tsim.segment import ConfidenceSettings, DriftRule, LinkSettings, RunSetting
 __all__ = [
     "DEFAULT",
     "LATE",
+    "LIGHT",
     "LONGMEMEVAL",
     "OFFICIAL",
     "PRESETS",
@@ -35,6 +37,7 @@ __all__ = [
     "find_preset",
     "late_for",
     "suited",
+    "unfitted",
     "written_with",
 ]
 
@@ -165,41 +168,72 @@ UNFITTED_LATE = LateSettings(
 # all-MiniLM-L6-v2 know English words and how English speakers talk about themselves; other models
 # are used for other languages. Chosen on the data set `languages`.
 OTHER_MODELS = 2.0
-# The embedding models that the package has fitted weights for, by identity.
-FITTED: Mapping[str, str] = {find_model(name).identity: name for name in shipped()}
+# Runs are not embedded: their vectors are the means of their turns' vectors.
+UNFITTED_LIGHT = replace(UNFITTED_LATE, runs=replace(UNFITTED_LATE.runs, embedded=False))
+BASE = "all-MiniLM-L6-v2"
 LATE: Preset[LateSettings] = Preset(
     name="late",
-    settings=apply(UNFITTED_LATE, load("all-MiniLM-L6-v2")),
+    settings=apply(UNFITTED_LATE, load("late", BASE)),
     # With other weights for searches, and boundaries that differ in the fifth digit: what these
     # stored is used as it is. The second and fourth are for models without weights of their own.
     former=("late/52cf1a81b639", "late/e9df40c5bc26", "late/fd4158e586b8", "late/8097d201f654"),
 )
+LIGHT: Preset[LateSettings] = Preset(
+    name="light", settings=apply(UNFITTED_LIGHT, load("light", BASE))
+)
 DEFAULT: AnyPreset = LATE
-PRESETS: Mapping[str, AnyPreset] = {preset.name: preset for preset in (LATE, OFFICIAL, LONGMEMEVAL)}
+PRESETS: Mapping[str, AnyPreset] = {
+    preset.name: preset for preset in (LATE, LIGHT, OFFICIAL, LONGMEMEVAL)
+}
+# Presets whose weights depend on the embedding model, and their constants without weights.
+WEIGHTED: Mapping[str, tuple[Preset[LateSettings], LateSettings]] = {
+    LATE.name: (LATE, UNFITTED_LATE),
+    LIGHT.name: (LIGHT, UNFITTED_LIGHT),
+}
+
+
+def unfitted(name: str) -> LateSettings:
+    """Returns the constants of a preset whose weights are fitted, without them.
+
+    Raises:
+        InputError: There is no such preset.
+    """
+    if name not in WEIGHTED:
+        raise InputError(f"no preset {name!r:.80} has weights; use one of {', '.join(WEIGHTED)}")
+    return WEIGHTED[name][1]
 
 
 @cache
-def late_for(model: str) -> Preset[LateSettings]:
-    """Returns the default method with the weights fitted for a model, given by its identity.
+def late_for(model: str, name: str = LATE.name) -> Preset[LateSettings]:
+    """Returns our method, by the name of its preset, with the weights fitted for a model.
 
     With a model that none were fitted for, it uses those of all-MiniLM-L6-v2, but is never silent
     for a low relevance, since it cannot know how alike the vectors of unrelated texts are, and
     similarity counts more.
+
+    Args:
+        model: The identity of the model.
+        name: The name of a preset that has weights.
     """
-    if model in FITTED:
-        return replace(LATE, settings=apply(UNFITTED_LATE, load(FITTED[model])))
-    fitted = trusting(replace(LATE.settings.fitted, min_relevance=0.0), OTHER_MODELS)
-    return replace(LATE, settings=replace(LATE.settings, fitted=fitted))
+    preset, constants = WEIGHTED[name]
+    for known in shipped(name):
+        if find_model(known).identity == model:
+            return replace(preset, settings=apply(constants, load(name, known)))
+    fitted = trusting(replace(preset.settings.fitted, min_relevance=0.0), OTHER_MODELS)
+    return replace(preset, settings=replace(preset.settings, fitted=fitted))
 
 
 def suited(preset: AnyPreset, model: str) -> AnyPreset:
     """Returns a preset by name as it is used with a model, given by its identity."""
-    return late_for(model) if preset == LATE else preset
+    return late_for(model, preset.name) if preset in (LATE, LIGHT) else preset
 
 
 def written_with(fingerprint: str | None) -> AnyPreset:
     """Returns the preset that a memory was written with, or the default for a new memory."""
-    return next((p for p in PRESETS.values() if fingerprint in p.fingerprints), DEFAULT)
+    known = next((p for p in PRESETS.values() if fingerprint in p.fingerprints), None)
+    # With the weights of another model, a preset has another fingerprint.
+    name = (fingerprint or "").partition("/")[0]
+    return known or (WEIGHTED[name][0] if name in WEIGHTED else DEFAULT)
 
 
 def find_preset(name: str) -> AnyPreset:

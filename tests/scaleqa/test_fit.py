@@ -2,13 +2,14 @@
 
 import json
 import os
-from importlib import resources
 
 import pytest
 
 from scaleqa.fit import fit
 from tsim.embed import open_embedder
+from tsim.fitted import content as shipped_content
 from tsim.fitted import load, parse, shipped
+from tsim.presets import WEIGHTED
 
 # Vectors and linear algebra differ in their last digits between processors; quantiles and nearly
 # collinear features amplify that.
@@ -28,17 +29,20 @@ def numbers(content, path=()):
 @pytest.mark.skipif(
     not os.environ.get("TSIM_REFIT"), reason="takes some minutes; run with TSIM_REFIT=1"
 )
-@pytest.mark.parametrize("model", shipped())
-def test_a_fit_gives_the_weights_that_ship(model, both):
+@pytest.mark.parametrize(
+    ("preset", "model"), [(preset, model) for preset in WEIGHTED for model in shipped(preset)]
+)
+def test_a_fit_gives_the_weights_that_ship(preset, model, both):
     """Takes some minutes; vectors come from the cache if the same texts were embedded before."""
-    shipped = (resources.files("tsim.fitted") / f"{model}.json").read_bytes()
+    shipped = shipped_content(preset, model)
     seen = []
     content = fit(
         open_embedder(model, cached=True),
         model=model,
+        preset=preset,
         progress=lambda done, total: seen.append((done, total)),
     )
-    assert parse(content, "the fit").fitted_on == load(model).fitted_on
+    assert parse(content, "the fit").fitted_on == load(preset, model).fitted_on
     assert seen[-1][0] == seen[-1][1]
     if content != shipped:
         found, expected = dict(numbers(json.loads(content))), dict(numbers(json.loads(shipped)))

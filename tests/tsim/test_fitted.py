@@ -1,22 +1,33 @@
 """Files of fitted weights."""
 
 import json
-from importlib import resources
 
 import pytest
 
+from tsim import Memory
 from tsim.embed.models import find_model
 from tsim.environment import default_model
 from tsim.errors import InputError
 from tsim.fitted import GROUPS, UNFITTED, apply, describe, load, parse, read, shipped
-from tsim.presets import LATE, UNFITTED_LATE, late_for
+from tsim.fitted import content as shipped_content
+from tsim.presets import (
+    LATE,
+    LIGHT,
+    PRESETS,
+    UNFITTED_LATE,
+    WEIGHTED,
+    late_for,
+    suited,
+    unfitted,
+    written_with,
+)
 from tsim.rank.fitted import RUN_FEATURES, TURN_FEATURES
 
 MODEL = "all-MiniLM-L6-v2"
 
 
 def content():
-    return json.loads((resources.files("tsim.fitted") / f"{MODEL}.json").read_bytes())
+    return json.loads(shipped_content(LATE.name, MODEL))
 
 
 def changed(*path, value=None):
@@ -33,25 +44,48 @@ def changed(*path, value=None):
 
 
 def test_shipped_weights_are_those_of_the_preset():
-    weights = load(MODEL)
-    assert weights.model == MODEL
-    assert len(weights.fitted_on) == 64
-    assert apply(UNFITTED_LATE, weights) == LATE.settings
-    assert LATE.settings.fitted != UNFITTED
-    assert 0 < LATE.settings.fitted.min_relevance < 1
+    for name, (preset, constants) in WEIGHTED.items():
+        weights = load(name, MODEL)
+        assert weights.model == MODEL
+        assert len(weights.fitted_on) == 64
+        assert apply(constants, weights) == preset.settings
+        assert preset.settings.fitted != UNFITTED
+        assert 0 < preset.settings.fitted.min_relevance < 1
+    assert LATE.settings.fitted != LIGHT.settings.fitted
 
 
-@pytest.mark.parametrize("model", shipped())
-def test_a_model_is_used_with_the_weights_that_were_fitted_for_it(model):
-    weights = load(model)
+@pytest.mark.parametrize(
+    ("preset", "model"), [(preset, model) for preset in WEIGHTED for model in shipped(preset)]
+)
+def test_a_model_is_used_with_the_weights_that_were_fitted_for_it(preset, model):
+    weights = load(preset, model)
     assert weights.model == model
     assert parse(describe_again(weights), model) == weights
-    assert late_for(find_model(model).identity).settings == apply(UNFITTED_LATE, weights)
+    identity = find_model(model).identity
+    assert late_for(identity, preset).settings == apply(unfitted(preset), weights)
+    assert suited(PRESETS[preset], identity) == late_for(identity, preset)
 
 
 def test_weights_ship_for_the_default_model(monkeypatch):
     monkeypatch.delenv("TSIM_MODEL", raising=False)
-    assert default_model() in shipped()
+    assert all(default_model() in shipped(preset) for preset in WEIGHTED)
+
+
+def test_the_preset_of_a_file_is_known_whichever_model_it_was_written_with(tmp_path, tiny_embedder):
+    for name in PRESETS:
+        with Memory.open(tmp_path / name, model=tiny_embedder, preset=name) as memory:
+            memory.thread("a").add("user", "The key is under the third pot.")
+        with Memory.open(tmp_path / name, model=tiny_embedder) as memory:
+            assert memory.preset.name == name
+            assert memory.thread("a").search("Where is the key?")
+    assert written_with("somebody's/0123456789ab") is LATE
+
+
+def test_only_presets_with_weights_can_be_fitted():
+    with pytest.raises(
+        InputError, match="no preset 'official' has weights; use one of late, light"
+    ):
+        unfitted("official")
 
 
 def describe_again(weights):

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.feed import WIDTH, Feed, embed, relaxed, streams
 from tests.support.streams import exported
-from tsim import LATE, Memory
-from tsim.presets import Preset
+from tsim import LATE, LIGHT, Memory
 from tsim.store import SqliteStore
 
 some = settings(
@@ -243,10 +241,8 @@ def test_an_export_keeps_the_runs_and_a_rebuild_restores_them(tmp_path):
 
 
 def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
-    plain = replace(LATE.settings, runs=replace(LATE.settings.runs, embedded=False))
-    preset = Preset(name="late-1x", settings=plain)
     turns = talk(120, seed=8)
-    with opened(tmp_path / "m.db", preset) as (store, thread):
+    with opened(tmp_path / "m.db", LIGHT) as (store, thread):
         thread.add_many(turns)
         assert Counter(thread._embedder.inner.embedded) == Counter({text for _, text in turns})
         assert store.load("a").spans == []
@@ -257,5 +253,5 @@ def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
             mean = np.mean(embed([text for _, text in turns[run[0] : run[1]]]), axis=0)
             expected = mean / np.linalg.norm(mean)
             np.testing.assert_allclose(index.run_vectors.take([row])[0], expected, atol=1e-5)
-    with opened(tmp_path / "m.db", preset) as (_, thread):
+    with opened(tmp_path / "m.db", LIGHT) as (_, thread):
         assert thread.search("w3 w7", min_relevance=0) == hits

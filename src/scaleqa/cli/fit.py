@@ -11,12 +11,14 @@ from scaleqa.fit import fit as fit_weights
 from tsim.cli.shell import AsJson, print_json, progress_bar, say
 from tsim.embed import open_embedder
 from tsim.environment import default_model
+from tsim.presets import LATE, unfitted
 
 
 def fit(
     out: Annotated[Path, typer.Option(help="File for the weights.")],
     split: Annotated[str, typer.Option(help="The split to fit on.")] = "s1",
     target: Annotated[str, typer.Option(help="Tokens per thread.")] = "128k",
+    preset: Annotated[str, typer.Option(help="The preset to fit: late or light.")] = LATE.name,
     model: EmbeddingModel = None,
     as_json: AsJson = False,
 ) -> None:
@@ -28,10 +30,13 @@ def fit(
     Example: scaleqa fit --out weights.json
     """
     require_writable(out)
+    unfitted(preset)
     name = model or default_model()
     embedder = open_embedder(model, cached=True)
     with progress_bar("fitting") as advance:
-        content = fit_weights(embedder, model=name, split=split, target=target, progress=advance)
+        content = fit_weights(
+            embedder, model=name, preset=preset, split=split, target=target, progress=advance
+        )
     out.write_bytes(content)
     if as_json:
         print_json(json.loads(content))

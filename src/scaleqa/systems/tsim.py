@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -81,6 +81,9 @@ class TsimOptions:
     k: Annotated[
         int, Field(ge=0, description="Maximum number of episodes; 0: the preset's own.")
     ] = 0
+    preset: Annotated[
+        Literal["late", "light"], Field(description="light: embeds turns alone, half as much.")
+    ] = "late"
     off: Annotated[
         str, Field(description=f"Parts to leave out, joined by +: {', '.join(PARTS)}.")
     ] = ""
@@ -183,7 +186,7 @@ def _relevance(hits: Sequence[Hit]) -> float | None:
 
 
 def _make(options: TsimOptions, tools: Tools) -> Tsim:
-    preset = late_for(tools.embedder.identity)
+    preset = late_for(tools.embedder.identity, options.preset)
     if options.off:
         preset = without(preset, options.off.split("+"))
     return Tsim(tools, preset, k=options.k, budget=options.budget)

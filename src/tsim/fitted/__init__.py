@@ -1,4 +1,4 @@
-"""The fitted weights of the default method, one file per embedding model.
+"""The fitted weights of our methods, one file per preset and embedding model.
 
 `scaleqa fit` writes these files. They name every feature, so that a file that was fitted for other
 features is refused, and they contain the hash of the threads and questions that were used.
@@ -76,16 +76,21 @@ class Weights:
     extension: float
 
 
-def shipped() -> list[str]:
+def shipped(preset: str) -> list[str]:
     """Returns the names of the models that weights ship for; joined ones have a `+`."""
-    names = (file.name for file in resources.files("tsim.fitted").iterdir())
+    names = (file.name for file in (resources.files("tsim.fitted") / preset).iterdir())
     return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
 
 
-def load(model: str) -> Weights:
+def content(preset: str, model: str) -> bytes:
+    """Returns the file of the weights that were fitted for a model and ship with the package."""
+    return (resources.files("tsim.fitted") / preset / f"{model}{SUFFIX}").read_bytes()
+
+
+def load(preset: str, model: str) -> Weights:
     """Returns the weights that were fitted for a model and ship with the package."""
     # The tests check these files; `parse` would bring pydantic into every `import tsim`.
-    return Weights(**json.loads((resources.files("tsim.fitted") / f"{model}{SUFFIX}").read_bytes()))
+    return Weights(**json.loads(content(preset, model)))
 
 
 def read(path: Path) -> Weights:

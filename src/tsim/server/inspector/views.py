@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from tsim.comparing import MOST as MOST_COMPARED
 from tsim.errors import InputError, ThreadMissingError
 from tsim.memory import Memory
-from tsim.presets import PRESETS
+from tsim.presets import LATE, OFFICIAL, PRESETS
 from tsim.server.access import Scope
 from tsim.server.inspector import listing, receipts
 from tsim.server.inspector.asking import answer, prepared, resumptions
@@ -282,4 +282,5 @@ def _strip(hits: tuple[Hit, ...], ends: tuple[int, int]) -> Any:
 
 
 def _other(own: str) -> str:
-    return next(name for name in PRESETS if name != own)
+    """Returns the preset that is compared unless another is chosen: the paper's, or ours."""
+    return LATE.name if own == OFFICIAL.name else OFFICIAL.name
