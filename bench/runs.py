@@ -20,6 +20,7 @@ from scaleqa.datasets import open_threads
 from scaleqa.packages import Package
 from tsim import LATE, LIGHT, Memory, NewTurn
 from tsim.embed import open_embedder
+from tsim.engine.late.engine import LateEngine
 from tsim.presets import Preset, late_for
 from tsim.toolkit import Vector, Vectors
 
@@ -86,8 +87,9 @@ def measure(level: tuple[float, ...] | None, tracks: dict[str, list[Package]]) -
                             found.setdefault(f"{track} {budget}", []).append(
                                 {*question.evidence} <= shown
                             )
-                    index = thread._engine.index
-                    vectors += len(index.vectors) + len(index.run_vectors)
+                    engine = thread._engine
+                    assert isinstance(engine, LateEngine)
+                    vectors += len(engine.index.vectors) + len(engine.index.run_vectors)
                 size += path.stat().st_size
     return {
         "runs": "means" if level is None else " ".join(str(one) for one in level),
