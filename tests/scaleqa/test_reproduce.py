@@ -787,7 +787,8 @@ def test_the_command_asks_about_lives_where_the_records_have_some(
               "--system", "oracle", "--out", str(out), "--json")  # fmt: skip
     (row,) = json.loads(ran.stdout)["tables"][0]["rows"]
     found = {key.removesuffix(" in_context") for key in row if key.endswith(" in_context")}
-    assert found == {"as written", *(("friends", "assistant talk") if lives else ())}
+    talk = ("friends", "assistant talk") if lives else ()
+    assert found == {"as written", "braided", *talk}
     assert (out / "packages" / "2k-talk-assistant").exists() == bool(lives)
 
 
