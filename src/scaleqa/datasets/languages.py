@@ -5,16 +5,15 @@ one thing about themselves. Questions ask for it in the same language, or across
 English about what was said in another language, and in the others about what was said in English.
 """
 
-import hashlib
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from scaleqa.datasets.protocol import DataSetDeclaration
+from scaleqa.datasets.shipping import read_lines
 from scaleqa.errors import DataError
 from scaleqa.packages import Block, Package, Question, StreamTurn, graded_by
 
@@ -49,10 +48,7 @@ class Dialogue(BaseModel):
 
 def shipped() -> tuple[list[Dialogue], str]:
     """Returns the dialogues that ship with the package, and the SHA-256 of their file."""
-    content = (resources.files("scaleqa.datasets") / "data" / "languages.jsonl").read_bytes()
-    lines = content.decode().splitlines()
-    dialogues = TypeAdapter(list[Dialogue]).validate_json(f"[{','.join(lines)}]")
-    return dialogues, hashlib.sha256(content).hexdigest()
+    return read_lines("languages.jsonl", Dialogue)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,15 +5,14 @@ assistant, the manager of a hotel and an assistant. Half of the questions may us
 log; the others share no content word with the turns that answer them.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from scaleqa.datasets.protocol import DataSetDeclaration
+from scaleqa.datasets.shipping import read_lines
 from scaleqa.errors import DataError
 from scaleqa.packages import Block, Package, Question, StreamTurn, graded_by
 
@@ -59,9 +58,7 @@ class Log(BaseModel):
 
 def shipped() -> tuple[list[Log], str]:
     """Returns the logs that ship with the package, and the SHA-256 of their file."""
-    content = (resources.files("scaleqa.datasets") / "data" / "logs.jsonl").read_bytes()
-    logs = TypeAdapter(list[Log]).validate_json(f"[{','.join(content.decode().splitlines())}]")
-    return logs, hashlib.sha256(content).hexdigest()
+    return read_lines("logs.jsonl", Log)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
