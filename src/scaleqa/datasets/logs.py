@@ -28,6 +28,7 @@ class Asked(BaseModel):
         question: The text of the question.
         answer: What is right, in a few words.
         evidence: The numbers of the turns that decide it, from 0.
+        quotes: What decides it in each of these turns, word for word.
         wording: Whether it may use the words of these turns.
     """
 
@@ -37,6 +38,7 @@ class Asked(BaseModel):
     question: str
     answer: str
     evidence: tuple[int, ...]
+    quotes: tuple[str, ...]
     wording: Wording
 
 
@@ -109,6 +111,7 @@ def _thread(log: Log, asked: Sequence[Asked], settings: dict[str, str]) -> Packa
             question=one.question,
             answer=one.answer,
             evidence=one.evidence,
+            quotes=one.quotes,
             domain=f"{log.name}, {one.wording} words",
             grader="judge",
         )

@@ -11,7 +11,7 @@ from typing import TypeVar
 from scaleqa.backends import ChatModel, Counted
 from scaleqa.evaluate.meter import Metered
 from scaleqa.evaluate.rows import Account, Detail, Row, Run, Timing, UnitRow
-from scaleqa.packages import Package
+from scaleqa.packages import Package, Question
 from scaleqa.systems import Asked, Exchange, Retrieved, System, Tools, open_system
 from tsim.embed import Embedder
 from tsim.toolkit import tokens
@@ -59,6 +59,8 @@ class Fed:
         )
         found, took = self._timed(partial(self.system.retrieve, asked))
         gold = {*question.evidence}
+        shown = found.shown | _quoted(question, found)
+        some = found.shown | found.parts.keys()
         best = {turn for unit in found.units[:TOP] for turn in unit.turns}
         together = any(gold <= {*unit.turns} for unit in found.units) if len(gold) > 1 else None
         # Views are for diagnostics: searching them again is no part of what a request takes.
@@ -78,14 +80,15 @@ class Fed:
             reasoning=question.reasoning,
             evidence=question.evidence,
             evidence_texts=tuple(self.package.stream[turn].text for turn in question.evidence),
-            hit=bool(gold) and gold <= found.shown,
+            hit=bool(gold) and gold <= shown,
+            partly=bool(gold) and gold <= some,
             recalled=bool(gold) and gold <= best,
             together=together,
-            sessions_shown=_sessions_shown(self.package, gold, found.shown),
+            sessions_shown=_sessions_shown(self.package, gold, some),
             views=views,
-            evidence_shown=len(gold & found.shown),
-            turns_shown=len(found.shown),
-            exchanges_shown=sum(turn >= len(self.package.stream) for turn in found.shown),
+            evidence_shown=len(gold & shown),
+            turns_shown=len(shown),
+            exchanges_shown=sum(turn >= len(self.package.stream) for turn in shown),
             context_tokens=tokens.by_words(found.context),
             relevance=None if found.relevance is None else round(found.relevance, 6),
             rewritten=found.rewritten,
@@ -96,7 +99,7 @@ class Fed:
                 retrieve_ms=took,
                 ingest_ms=self.ingest_ms if first else None,
             ),
-            detail=_detail(found) if detail else None,
+            detail=_detail(found, shown) if detail else None,
         )
         return row, found
 
@@ -181,17 +184,26 @@ def fed_system(
         system.close()
 
 
+def _quoted(question: Question, found: Retrieved) -> frozenset[int]:
+    """Returns the evidence turns that are shown in part, with what is marked as evidence."""
+    return frozenset(
+        turn
+        for turn, quote in zip(question.evidence, question.quotes, strict=bool(question.quotes))
+        if any(quote in part for part in found.parts.get(turn, ()))
+    )
+
+
 def _sessions_shown(package: Package, gold: set[int], shown: frozenset[int]) -> bool | None:
     held = [turns for turns in package.dialogues if not gold.isdisjoint(turns)]
     return all(not shown.isdisjoint(turns) for turns in held) if held else None
 
 
-def _detail(found: Retrieved) -> Detail:
+def _detail(found: Retrieved, shown: frozenset[int]) -> Detail:
     return Detail(
         context=found.context,
         units=tuple(
             UnitRow(turns=unit.turns, score=round(unit.score, 6), label=unit.label, why=unit.why)
             for unit in found.units
         ),
-        shown=tuple(sorted(found.shown)),
+        shown=tuple(sorted(shown)),
     )

@@ -100,7 +100,8 @@ class Detail(Stored):
     units: tuple[UnitRow, ...]
     """What was retrieved, best first."""
     shown: tuple[int, ...]
-    """Ids of the turns that are whole in the context."""
+    """Ids of the turns that are whole in the context, or of which it has the part that is marked as
+    evidence."""
     reply: str | None = None
     """The reply as it came; None without a reader."""
     rationale: str | None = None
@@ -176,7 +177,10 @@ class Row(Stored):
     evidence_texts: tuple[str, ...] = ()
     """What they say."""
     hit: bool
-    """Whether all evidence is in the context; False without evidence."""
+    """Whether all evidence is in the context: every evidence turn, or the part of it that is marked
+    as evidence; False without evidence."""
+    partly: bool | None = None
+    """Whether some of every evidence turn is in the context; None in older rows."""
     recalled: bool
     """Whether the best five units hold all evidence; False without evidence."""
     together: bool | None = None

@@ -46,6 +46,7 @@ class Retrieval:
         track: The track of the questions; None for other data sets.
         recalled: The best five units hold all evidence.
         in_context: The context holds all evidence.
+        partly: The context holds some of every evidence turn; None where rows do not say.
         together: One unit holds all evidence, of questions with several evidence turns; None where
             there are none.
         sessions: Every dialogue with evidence is in the context, if only in part; None where rows
@@ -62,6 +63,7 @@ class Retrieval:
     track: str | None
     recalled: Share
     in_context: Share
+    partly: Share | None
     together: Share | None
     sessions: Share | None
     views: Mapping[str, Share]
@@ -83,6 +85,7 @@ class Retrieval:
             "questions": self.questions,
             "recalled": self.recalled.as_json(),
             "in_context": self.in_context.as_json(),
+            "partly": self.partly.as_json() if self.partly else None,
             "together": self.together.as_json() if self.together else None,
             "sessions": self.sessions.as_json() if self.sessions else None,
             "views": {name: share.as_json() for name, share in self.views.items()},
@@ -101,6 +104,7 @@ def retrieval(rows: Sequence[Row]) -> Retrieval:
     """
     asked = present(rows)
     together = [row.together for row in asked if row.together is not None]
+    partly = [row.partly for row in asked if row.partly is not None]
     sessions = [row.sessions_shown for row in asked if row.sessions_shown is not None]
     names = sorted({name for row in asked for name in row.views})
     return Retrieval(
@@ -108,6 +112,7 @@ def retrieval(rows: Sequence[Row]) -> Retrieval:
         track=one_track(rows),
         recalled=share(row.recalled for row in asked),
         in_context=share(row.hit for row in asked),
+        partly=share(partly) if len(partly) == len(asked) else None,
         together=share(together) if together else None,
         sessions=share(sessions) if len(sessions) == len(asked) else None,
         views={name: share(row.views.get(name, False) for row in asked) for name in names},

@@ -59,7 +59,8 @@ def _of_package(package: Package) -> Iterator[str]:
         if outside:
             yield f"dialogue {block.source!r:.80} {outside}"
     for question in package.questions:
-        for problem in _of_question(question, len(package.stream)):
+        problems = (*_of_question(question, len(package.stream)), *_of_quotes(question, package))
+        for problem in problems:
             yield f"question {question.id!r:.80} {problem}"
 
 
@@ -90,6 +91,21 @@ def _of_question(question: Question, turns: int) -> Iterator[str]:
             f"is graded by letter, and {', '.join(options)[:80]!r} are not single letters or "
             "digits, each another one in upper and lower case"
         )
+
+
+def _of_quotes(question: Question, package: Package) -> Iterator[str]:
+    if not question.quotes:
+        return
+    if len(question.quotes) != len(question.evidence):
+        yield (
+            f"has {len(question.quotes)} quotes for {len(question.evidence)} evidence turns; give "
+            "one for each turn, or none"
+        )
+        return
+    for turn, quote in zip(question.evidence, question.quotes, strict=True):
+        text = package.stream[turn].text if 0 <= turn < len(package.stream) else ""
+        if not quote.strip() or quote not in text:
+            yield f"quotes {quote!r:.80}, which turn {turn} does not say; copy it word for word"
 
 
 def _outside(found: Iterable[int], turns: int) -> str:

@@ -44,6 +44,8 @@ class Question:
         id: Unique within the data set.
         question: The text of the question.
         evidence: Ids of the turns that determine the answer.
+        quotes: What determines it in each of these turns, word for word; none if it is not marked,
+            and then all of the turn counts.
         options: The options by letter; None if the answer is free text.
         answer: The correct answer: a letter if there are options, otherwise a text.
         grader: The judge that grades replies; see `scaleqa.judges`.
@@ -59,6 +61,7 @@ class Question:
     options: Mapping[str, str] | None = None
     answer: str | None = None
     evidence: tuple[int, ...]
+    quotes: tuple[str, ...] = ()
     domain: str | None = None
     split: str | None = None
     stress: tuple[str, ...] = ()
@@ -131,7 +134,7 @@ class Package:
 
 def described(question: Question) -> dict[str, Any]:
     """Returns the fields of a question; defaults are omitted."""
-    absent = {"grader": LETTER, "stress": ()}
+    absent = {"grader": LETTER, "stress": (), "quotes": ()}
     return {
         name: value
         for name, value in asdict(question).items()

@@ -18,6 +18,7 @@ from scaleqa.report.summaries import ABSENCE, absence
 
 SYSTEM = Column(key="system", head="system", form=text)
 IN_CONTEXT = Column(key="in_context", head="in context")
+IN_PART = Column(key="in_part", head="in part")
 RECALL = Column(key="recall", head="recall@5")
 TOKENS = Column(key="tokens", head="context tokens", form=count)
 MAIN = (
@@ -25,6 +26,7 @@ MAIN = (
     RECALL,
     interval("recall_interval"),
     IN_CONTEXT,
+    IN_PART,
     Column(key="together", head="co-containment"),
     TOKENS,
     *ABSENCE,
@@ -36,6 +38,7 @@ AGAINST = (
     SYSTEM,
     IN_CONTEXT,
     interval("in_context_interval"),
+    IN_PART,
     RECALL,
     TOKENS,
     Column(key="difference", head="difference", form=signed),
@@ -52,7 +55,9 @@ KEPT = (
 TITLES = {"scaleqa": "Results", "longmemeval": "LongMemEval", "locomo": "LoCoMo"}
 WHAT = (
     "Recall@5: the best five units together hold every evidence turn. In context: the whole "
-    "context does. Co-containment: one unit holds all, of questions with several evidence turns."
+    "context does, or of long turns what is marked as evidence. In part: some of every evidence "
+    "turn is there, where that makes a difference. Co-containment: one unit holds all, of "
+    "questions with several evidence turns."
 )
 WHAT_ABSENT = (
     "Silent: nothing is returned, of questions whose matter never came up in the thread; all other "
@@ -227,7 +232,7 @@ def _against(lines: Sequence[Line]) -> Table:
         rows.append(row)
     first = lines[0].figures.system
     title = f"Difference to {first} on the same questions, all evidence in context"
-    return Table(title=title, columns=AGAINST, rows=tuple(rows))
+    return Table(title=title, columns=AGAINST, rows=tuple(rows)).filled()
 
 
 def _shares(one: Retrieval) -> dict[str, Any]:
@@ -237,10 +242,17 @@ def _shares(one: Retrieval) -> dict[str, Any]:
         "recall_interval": one.recalled.interval,
         "in_context": one.in_context.value,
         "in_context_interval": one.in_context.interval,
+        "in_part": in_part(one),
         "together": one.together.value if one.together else None,
         "tokens": one.context_tokens,
         **absence(one),
     }
+
+
+def in_part(one: Retrieval) -> float | None:
+    """The share with some of every evidence turn, if it differs from that with all of it."""
+    found = one.partly
+    return found.value if found and found.value != one.in_context.value else None
 
 
 def _paper(system: str, target: int | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from scaleqa.pages.forms import count, text
 from scaleqa.pages.page import Page
 from scaleqa.pages.table import Column, Table, interval
 from scaleqa.report.palette import base_colour
-from scaleqa.report.retrieval import groups_table
+from scaleqa.report.retrieval import IN_PART, groups_table, in_part
 from scaleqa.reproduce.lab import Lab, Threads
 from scaleqa.reproduce.reproduction import INTERVAL, SYSTEM, Reproduction, notes, page
 from scaleqa.specs import Spec
@@ -33,7 +33,8 @@ KNOWN = {
     "are treated.",
 }
 WHAT = (
-    "In context: every evidence turn is there, whole. Sessions: every session with evidence is "
+    "In context: every evidence turn is there, whole. In part: some of every evidence turn is, "
+    "where that makes a difference. Sessions: every session with evidence is "
     "there, if only in part. Silent: nothing is returned, of questions that the thread does not "
     "answer; all other shares leave these out."
 )
@@ -42,6 +43,7 @@ FIGURES = (
     Column(key="sees", head="boundaries", form=text),
     Column(key="in_context", head="in context"),
     interval("interval"),
+    IN_PART,
     Column(key="sessions", head="sessions"),
     interval("sessions_interval"),
     Column(key="tokens", head="context tokens", form=count),
@@ -162,6 +164,7 @@ def _figures(spec: str, threads: Threads, found: Mapping[str, Retrieval]) -> Tab
             "sees": "given" if sees else "none",
             "in_context": one.in_context.value,
             "interval": one.in_context.interval,
+            "in_part": in_part(one),
             "sessions": one.sessions.value if one.sessions else None,
             "sessions_interval": one.sessions.interval if one.sessions else None,
             "tokens": one.context_tokens,

@@ -57,6 +57,7 @@ class Retrieved:
         units: The retrieved units, best first.
         context: The text for the answer model.
         shown: Ids of the turns whose full text is in the context.
+        parts: The texts that are shown of other turns, by id.
         relevance: The probability that one of the units holds what was asked, from 0 to 1; None
             for systems that give no probabilities.
         rewritten: Whether the context has texts of the system's own in place of turns, so that it
@@ -66,6 +67,7 @@ class Retrieved:
     units: tuple[Unit, ...]
     context: str
     shown: frozenset[int]
+    parts: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     relevance: float | None = None
     rewritten: bool = False
 

@@ -119,6 +119,7 @@ class Tsim:
         hits: list[Hit] = []
         if self._words:  # a thread exists once it has a turn
             hits = self._thread.search(asked.question, k=self._k, budget=self._budget, now=asked.at)
+        turns = [turn for hit in hits for turn in hit.turns]
         return Retrieved(
             units=tuple(
                 Unit(
@@ -130,7 +131,12 @@ class Tsim:
                 for hit in hits
             ),
             context=self._thread.write(hits),
-            shown=frozenset(turn.id for hit in hits for turn in hit.turns),
+            shown=frozenset(turn.id for turn in turns if turn.shown is None),
+            parts={
+                turn.id: tuple(turn.text[first:last] for first, last in turn.shown)
+                for turn in turns
+                if turn.shown is not None
+            },
             relevance=_relevance(hits),
         )
 
