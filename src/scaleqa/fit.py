@@ -69,6 +69,8 @@ BUDGETS = (500, 1100)
 
 # A question and the thread it is asked about.
 Asked: TypeAlias = tuple[Package, Case]
+# A range of characters: the first, and the one after the last.
+Range: TypeAlias = tuple[int, int]
 Progress: TypeAlias = Callable[[int, int], None]
 
 
@@ -227,7 +229,7 @@ def _together(pairs: Iterable[Asked]) -> Iterator[Asked]:
                     replace(
                         case,
                         evidence=frozenset(places[package.name, turn] for turn in case.evidence),
-                        offsets={places[package.name, t]: at for t, at in case.offsets.items()},
+                        parts={places[package.name, t]: part for t, part in case.parts.items()},
                         track=f"{case.track}, together",
                     ),
                 )
@@ -248,18 +250,18 @@ def _lengthened(
     pairs: Sequence[Asked], which: Callable[[Package], set[int]], words: tuple[int, int]
 ) -> Iterator[Asked]:
     """Adds to turns what the same speaker says elsewhere, first in the same dialogue."""
-    made: dict[str, tuple[Package, dict[int, int]]] = {}
+    made: dict[str, tuple[Package, dict[int, Range]]] = {}
     for package, case in pairs:
         if package.name not in made:
             made[package.name] = _with_long_turns(package, which(package), words)
-        long, offsets = made[package.name]
+        long, parts = made[package.name]
         track = f"{case.track}, long turns"
-        yield long, replace(case, track=track, offsets={t: offsets[t] for t in case.evidence})
+        yield long, replace(case, track=track, parts={t: parts[t] for t in case.evidence})
 
 
 def _with_long_turns(
     package: Package, which: set[int], words: tuple[int, int]
-) -> tuple[Package, dict[int, int]]:
+) -> tuple[Package, dict[int, Range]]:
     """Returns a thread with long turns, and where in each turn it says what it said before.
 
     What holds evidence is not repeated elsewhere.
@@ -271,7 +273,8 @@ def _with_long_turns(
         if turn.id not in needed:
             spare.setdefault(turn.role, []).append(turn.text)
     near = {turn: turns for turns in package.dialogues for turn in turns}
-    stream, offsets = list(package.stream), dict.fromkeys(range(len(package.stream)), 0)
+    stream = list(package.stream)
+    said = {turn.id: (0, len(turn.text)) for turn in package.stream}
     for place in sorted(which):
         turn, least = package.stream[place], rng.randint(*words)
         parts = [
@@ -284,9 +287,10 @@ def _with_long_turns(
             parts.append(rng.choice(spare[turn.role]))
         before = parts[: rng.randint(0, len(parts))]
         text = "\n".join([*before, turn.text, *parts[len(before) :]])
-        offsets[place] = sum(len(part) + 1 for part in before)
+        first = sum(len(part) + 1 for part in before)
+        said[place] = first, first + len(turn.text)
         stream[place] = replace(turn, text=text)
-    return replace(package, stream=tuple(stream)), offsets
+    return replace(package, stream=tuple(stream)), said
 
 
 def _crossed(packages: Sequence[Package], pairs: Sequence[Asked]) -> Iterator[Asked]:

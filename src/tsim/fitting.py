@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tsim.embed import Embedder, embed_passages, find_passages
 from tsim.engine import Host, LateSettings, Query
 from tsim.engine.late.engine import LateEngine
+from tsim.engine.late.passages import Range
 from tsim.engine.late.scoring import Observed, masses, score, value
 from tsim.rank import Values, gather
 from tsim.rank.fitted import (
@@ -63,13 +64,13 @@ class Case:
         text: The question.
         evidence: The turns that it needs; empty if the matter never came up.
         track: The kind of question; kinds have equal weight unless they are given one.
-        offsets: The character of a turn at which the evidence in it begins, if not the first.
+        parts: The characters of a turn that are evidence, if not all of them.
     """
 
     text: str
     evidence: frozenset[int]
     track: str
-    offsets: Mapping[int, int] = field(default_factory=dict)
+    parts: Mapping[int, Range] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +118,15 @@ class FittingThread:
 
     def places(self, case: Case) -> list[int]:
         """Returns the places of the evidence of a question."""
-        starts = self.engine.index.passages.starts
-        firsts = np.flatnonzero(starts == 0)
-        ends = np.append(firsts[1:], len(starts))
+        passages = self.engine.index.passages
+        firsts = np.flatnonzero(passages.starts == 0)
+        ends = np.append(firsts[1:], len(passages.starts))
         return [
-            int(firsts[turn] + starts[firsts[turn] : ends[turn]].searchsorted(offset, "right") - 1)
+            place
             for turn in sorted(case.evidence)
-            for offset in [case.offsets.get(turn, 0)]
+            for first, last in [case.parts.get(turn, (0, len(self._turns[turn].text)))]
+            for place in range(firsts[turn], ends[turn])
+            if passages[place][0] < last and first < passages[place][1]
         ]
 
     def observe(self, text: str) -> Observed:

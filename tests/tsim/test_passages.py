@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,16 +147,27 @@ def test_texts_that_the_encoder_reads_whole_are_not_divided(tiny_embedder):
     assert len(starts) == 2
 
 
+def test_a_text_of_more_than_128_tokens_is_divided_though_the_encoder_reads_more(minilm):
+    assert token_counter(minilm).reads > 128
+    sentence = "The rule is old. "  # five tokens
+    fits, exceeds = sentence * 25 + "the the the", sentence * 25 + "the the the the"
+    assert token_counter(minilm).count_tokens([fits, exceeds]) == [128, 129]
+    first, second = find_passages(minilm, [fits, exceeds])
+    assert first == (0,)
+    parts = [exceeds[a:b] for a, b in pairwise([*second, len(exceeds)])]
+    assert max(token_counter(minilm).count_tokens(parts)) <= 64
+
+
 def test_embedders_that_cannot_count_are_given_an_estimate():
     class Other:
         identity, dimension = "other", 2
 
     counter = token_counter(Other())
     assert isinstance(counter, TokenEstimate)
-    fits, exceeds = "word " * 307, "word " * 308
+    fits, exceeds = "word " * 76, "word " * 77
     first, second = find_passages(Other(), [fits, exceeds])
     assert first == (0,)
-    assert len(second) > 3
+    assert len(second) == 3
     assert counter.count_tokens(["abc", "abcd", "日本"]) == [1, 2, 2]
 
 
@@ -219,6 +231,29 @@ def test_a_hit_shows_the_passage_and_not_the_head(memory):
     assert "markerld" in excerpt(turn)
     assert "markerla" not in excerpt(turn)
     assert thread.context("markerld", budget=60).count("…") >= 2
+
+
+def test_a_divided_turn_competes_as_a_run_if_it_is_no_longer_than_one(tmp_path, tiny_embedder):
+    short, long = long_text(0, paragraphs=8), long_text(1, paragraphs=40)
+    with Memory.open(tmp_path / "m.db", model=tiny_embedder, tokens="words") as memory:
+        thread = memory.thread("a")
+        thread.add_many([*stream(5), ("user", short), ("user", long), *stream(5)])
+        thread.search("rule")
+        index = thread._engine.index
+    table = index.run_table()
+    runs = {*zip(table.ranges.begins.tolist(), table.ranges.ends.tolist(), strict=True)}
+    starts = index.passages.starts
+    edges = [*np.flatnonzero(starts == 0).tolist(), len(starts)]
+    assert (edges[5], edges[6]) in runs
+    assert (edges[6], edges[7]) not in runs
+    assert {(place, place + 1) for place in range(edges[5], edges[7])} <= runs
+    rows = index.vectors.take(np.arange(len(index)))
+    query = rows[3]
+    first = len(table.begins) - len(table.sums)
+    cosines = table.open_cosines(np.vecdot(rows, query))
+    for n, cosine in enumerate(cosines.tolist(), first):
+        mean = rows[table.begins[n] : table.ends[n]].sum(axis=0)
+        assert cosine == pytest.approx(float(mean @ query / np.linalg.norm(mean)), abs=1e-6)
 
 
 def test_receipts_and_listings_speak_of_turns(memory):

@@ -215,7 +215,7 @@ class Settings(Protocol):
 
     @property
     def divides(self) -> bool:
-        """Whether turns that are longer than the embedder reads are divided into passages."""
+        """Whether long turns are divided into passages."""
         ...
 
     def asked(self, question: str) -> list[str]:

@@ -17,7 +17,12 @@ from tsim.segment.confidence import (
 )
 from tsim.segment.drift import DriftRule, DriftState
 from tsim.segment.links import Links, LinkSettings, interleaved, membership, replies
-from tsim.segment.passages import CHARACTERS_PER_TOKEN, PASSAGE_TOKENS, divide
+from tsim.segment.passages import (
+    CHARACTERS_PER_TOKEN,
+    PASSAGE_TOKENS,
+    WHOLE_TOKENS,
+    divide,
+)
 from tsim.segment.protocol import Arrival, Segmenter, Step, cuts
 from tsim.segment.runs import Run, RunCutter, RunSettings
 
@@ -26,6 +31,7 @@ __all__ = [
     "BEFORE",
     "CHARACTERS_PER_TOKEN",
     "PASSAGE_TOKENS",
+    "WHOLE_TOKENS",
     "Arrival",
     "ConfidenceSettings",
     "Cues",

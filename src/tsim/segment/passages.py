@@ -1,4 +1,4 @@
-"""Passages: parts of a text that is longer than an encoder reads.
+"""Passages: parts of a long text.
 
 A text falls into pieces: lines; the sentences of lines that are too long; the words of sentences
 that are too long; and equal parts of words that are still too long. Neighbouring pieces are packed
@@ -24,9 +24,11 @@ from tsim.characters import whole
 Count: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 Cut: TypeAlias = Callable[[str, "Piece"], Iterable["Piece"]]
 
-# A passage has at most as many tokens, even if the encoder reads more: what is said in one place
-# is found more easily in a short passage, and more of them fit into a context.
-PASSAGE_TOKENS = 96
+# A text with more tokens is divided, even if the encoder reads more: what is said in one place is
+# found more easily in a short passage, and more of them fit into a context.
+WHOLE_TOKENS = 128
+# A passage has at most as many tokens.
+PASSAGE_TOKENS = 64
 # As many characters count as a token at least: encoders have a single token for a word that they
 # do not know, however long it is.
 CHARACTERS_PER_TOKEN = 16

@@ -1,6 +1,6 @@
 """Late episodes on one thread: add, search, forget.
 
-Each turn is embedded once, a turn longer than the encoder reads passage by passage, and so is each
+Each turn is embedded once, a long turn passage by passage, and so is each
 run of turns between likely topic changes, once it has closed. The other data that a search needs
 (`index.py`) is computed from turns and vectors. The `episode` of a turn is assigned when the turn
 arrives; it is used in receipts and listings, not for ranking.

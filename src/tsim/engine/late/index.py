@@ -1,16 +1,15 @@
 """The data that a search needs about turns: vectors, words, lengths, boundary evidence.
 
 All of it is computed from the turns and their vectors, and addressed by place: the position of a
-passage among the stored ones, from 0. A turn is one passage, unless it is longer than the encoder
-reads (`passages.py`); what is said about turns below holds for the passages of such a turn. Vectors
-are added with the turns; texts may be read later, before the next search.
+passage among the stored ones, from 0. A turn is one passage, unless it is long (`passages.py`);
+what is said about turns below holds for the passages of such a turn. Vectors are added with the
+turns; texts may be read later, before the next search.
 """
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -422,18 +421,21 @@ class ThreadIndex:
         open_runs = [run for run in self._cutter.open_runs(count) if run not in self.runs]
         if count and self.passages.apart(count - 1, count)[0]:
             open_runs = []  # the newest turn is divided, or follows a divided one
-        # A passage is as long as a run, and belongs to none: it competes as a run as well.
-        parts = np.flatnonzero(self.passages.divided())
-        open_runs += [(place, place + 1) for place in parts.tolist()]
-        edges = np.array([*chain.from_iterable(open_runs)], dtype=np.int64)
-        every = np.concatenate([np.frombuffer(self._edges, dtype=np.int64), edges])
-        begins, ends = every[::2].copy(), every[1::2].copy()
+        # A divided turn belongs to no run: it competes as one if it is as short, and so does each
+        # of its passages.
+        whole, parts = self._whole_turns(), np.flatnonzero(self.passages.divided())
+        edges = np.frombuffer(self._edges, dtype=np.int64).reshape(-1, 2)
+        opened = np.array(open_runs, dtype=np.int64).reshape(-1, 2)
+        every = np.concatenate([edges, opened, whole, np.stack([parts, parts + 1], axis=1)])
+        begins, ends = np.ascontiguousarray(every.T)
+        sums = np.concatenate([
+            [self._sum(run) for run in open_runs], self._sums()[whole[:, 0]], np.ones(len(parts))
+        ])  # fmt: skip
         sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])
         total = np.concatenate([[0], self._words()])
         told = np.zeros(count + 1)
         np.cumsum(self.speakers.tells * self.lengths, dtype=np.float64, out=told[1:])
         words = (total[ends] - total[begins]).astype(np.float64)
-        means = [self.mean(run) for run in open_runs]
         excess = np.zeros(len(begins))
         excess[len(begins) - len(parts) :] = np.log(self.long()[parts])
         return RunTable(
@@ -442,10 +444,35 @@ class ThreadIndex:
             closes=sure[ends],
             words=words,
             length=np.log(words),
-            open_vectors=np.stack(means) if means else self.vectors.take(np.arange(0)),
+            sums=sums,
             tells=(told[ends] - told[begins]) / np.maximum(words, 1),
             excess=excess,
         )
+
+    def _whole_turns(self) -> npt.NDArray[np.int64]:
+        """Returns where the divided turns begin and end that are no longer than runs."""
+        if not self.passages.further:
+            return np.zeros((0, 2), dtype=np.int64)
+        edges = np.append(np.flatnonzero(self.passages.starts == 0), len(self))
+        words = np.add.reduceat(self.lengths, edges[:-1], dtype=np.int64)
+        short = (np.diff(edges) > 1) & (words <= self.run_settings.max_words)
+        return np.stack([edges[:-1][short], edges[1:][short]], axis=1)
+
+    def _sum(self, run: Run) -> float:
+        """Returns the length of the sum of the vectors of a run's turns."""
+        rows = self.vectors.take(np.arange(*run))
+        return float(np.linalg.norm(rows.sum(axis=0, dtype=np.float32)))
+
+    @growing
+    def _sums(self, first: int, last: int) -> Values:
+        """Returns the same for each divided turn, where it begins; 1 for all other places."""
+        out = np.ones(last - first)
+        begins = first + np.flatnonzero(self.passages.starts[first:] == 0)
+        ends = np.append(begins[1:], len(self))
+        divided = ends - begins > 1
+        for begin, end in zip(begins[divided].tolist(), ends[divided].tolist(), strict=True):
+            out[begin - first] = self._sum((begin, end))
+        return out
 
     @growing
     def long(self, first: int, last: int) -> Values:

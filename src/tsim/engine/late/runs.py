@@ -7,7 +7,10 @@ import numpy.typing as npt
 
 from tsim.index import Ranges
 from tsim.rank import Values
-from tsim.vectors import Vectors
+from tsim.vectors import Vector
+
+# Vectors of opposite directions may add up to none.
+LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,7 +23,7 @@ class RunTable:
         closes: Confidence of a new topic after it.
         words: Its number of words.
         length: The logarithm of this number.
-        open_vectors: The vectors of the open ones: means of their turns' vectors.
+        sums: The length of the sum of its turns' vectors, of each open one.
         tells: The share of its words by speakers in the first person: the mean of their logarithms.
         excess: The logarithm of the length of the long turn that it is a part of, relative to the
             shortest long turn; 0 if it consists of whole turns.
@@ -31,9 +34,23 @@ class RunTable:
     closes: Values
     words: Values
     length: Values
-    open_vectors: Vectors
+    sums: Values
     tells: Values
     excess: Values
+
+    def open_cosines(self, similar: Vector) -> Vector:
+        """Returns the cosines of a question and the means of the open runs' vectors.
+
+        Args:
+            similar: The cosine of the question and each turn.
+        """
+        first = len(self.begins) - len(self.sums)
+        # Every second sum is over what lies between two runs; nothing begins after the last place.
+        edges = np.stack([self.begins[first:], self.ends[first:]], axis=1).ravel()
+        padded = np.append(similar, np.float32(0))
+        summed = np.add.reduceat(padded, edges, dtype=np.float64)[::2]
+        cosines: Vector = (summed / np.maximum(self.sums, LEAST)).astype(np.float32)
+        return cosines
 
     @property
     def begins(self) -> npt.NDArray[np.int64]:

@@ -128,7 +128,7 @@ def observe(
         words = table.ranges.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
     some = slice(None) if everything else eligible
     similar = asked.similar
-    cosines = np.concatenate([closed(), np.vecdot(table.open_vectors, asked.vector)])
+    cosines = np.concatenate([closed(), table.open_cosines(similar)])
     interleaved = index.stretches.interleaved()
     whole = held > 0
     if interleaved.any():
