@@ -233,7 +233,7 @@ def test_a_hit_shows_the_passage_and_not_the_head(memory):
     assert thread.context("markerld", budget=60).count("…") >= 2
 
 
-def test_a_divided_turn_competes_as_a_run_if_it_is_no_longer_than_one(tmp_path, tiny_embedder):
+def test_a_divided_turn_of_up_to_256_words_competes_as_a_whole(tmp_path, tiny_embedder):
     short, long = long_text(0, paragraphs=8), long_text(1, paragraphs=40)
     with Memory.open(tmp_path / "m.db", model=tiny_embedder, tokens="words") as memory:
         thread = memory.thread("a")

@@ -1,8 +1,10 @@
 """Logs of kinds that our other data does not have, and questions about them.
 
 A developer and a coding assistant, the channel of a small company, somebody who dictates to a voice
-assistant, the manager of a hotel and an assistant. Half of the questions may use the words of the
-log; the others share no content word with the turns that answer them.
+assistant, the manager of a hotel and an assistant; and, written later, the meetings of a workshop,
+somebody who learns with an assistant, the letters of two sisters, friends who play by text. Half of
+the questions may use the words of the log; the others share no content word with the turns that
+answer them.
 """
 
 from collections.abc import Sequence
@@ -129,7 +131,7 @@ def _thread(log: Log, asked: Sequence[Asked], settings: dict[str, str]) -> Packa
 
 DATASET = DataSetDeclaration(
     name=NAME,
-    summary="Logs of four kinds, from a coding assistant to a company's channel",
+    summary="Logs of eight kinds, from a coding assistant to the letters of two sisters",
     options=LogsOptions,
     make=lambda options: Logs(options=options),
     example="logs:kind=team,wording=other",

@@ -51,6 +51,9 @@ STEP = 1024
 MOST_EXCESS = 10.0
 # Words that a turn costs in a context besides its own line: a heading, if it is alone.
 OVERHEAD = 1.0
+# A divided turn of no more words competes as a whole, too: all of it may be about a question, and it
+# fits into a context. Longer than runs, since nothing is embedded for it.
+WHOLE_WORDS = 256
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
 RECENT = 1024
 
@@ -421,8 +424,7 @@ class ThreadIndex:
         open_runs = [run for run in self._cutter.open_runs(count) if run not in self.runs]
         if count and self.passages.apart(count - 1, count)[0]:
             open_runs = []  # the newest turn is divided, or follows a divided one
-        # A divided turn belongs to no run: it competes as one if it is as short, and so does each
-        # of its passages.
+        # A divided turn belongs to no run: it competes as one, and so does each of its passages.
         whole, parts = self._whole_turns(), np.flatnonzero(self.passages.divided())
         edges = np.frombuffer(self._edges, dtype=np.int64).reshape(-1, 2)
         opened = np.array(open_runs, dtype=np.int64).reshape(-1, 2)
@@ -450,12 +452,12 @@ class ThreadIndex:
         )
 
     def _whole_turns(self) -> npt.NDArray[np.int64]:
-        """Returns where the divided turns begin and end that are no longer than runs."""
+        """Returns where the divided turns begin and end that may be shown whole."""
         if not self.passages.further:
             return np.zeros((0, 2), dtype=np.int64)
         edges = np.append(np.flatnonzero(self.passages.starts == 0), len(self))
         words = np.add.reduceat(self.lengths, edges[:-1], dtype=np.int64)
-        short = (np.diff(edges) > 1) & (words <= self.run_settings.max_words)
+        short = (np.diff(edges) > 1) & (words <= WHOLE_WORDS)
         return np.stack([edges[:-1][short], edges[1:][short]], axis=1)
 
     def _sum(self, run: Run) -> float:
