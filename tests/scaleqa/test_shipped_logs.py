@@ -77,5 +77,7 @@ def test_a_thread_for_each_log_asks_what_is_wanted():
 
 
 def test_an_unknown_log_is_refused():
-    with pytest.raises(DataError, match="no log 'dairy'; use one of coding, team, diary, support, meetings"):
+    with pytest.raises(
+        DataError, match="no log 'dairy'; use one of coding, team, diary, support, meetings"
+    ):
         threads(kind="dairy")

@@ -51,8 +51,8 @@ STEP = 1024
 MOST_EXCESS = 10.0
 # Words that a turn costs in a context besides its own line: a heading, if it is alone.
 OVERHEAD = 1.0
-# A divided turn of no more words competes as a whole, too: all of it may be about a question, and it
-# fits into a context. Longer than runs, since nothing is embedded for it.
+# A divided turn of no more words competes as a whole, too: all of it may be about a question, and
+# it fits into a context. Longer than runs, since nothing is embedded for it.
 WHOLE_WORDS = 256
 # Texts kept for runs that have not closed yet; more than one batch of turns and the longest run.
 RECENT = 1024
