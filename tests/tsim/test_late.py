@@ -14,6 +14,7 @@ from tsim import LATE, Memory, NewTurn, tokens
 from tsim.assemble import excerpt, render
 from tsim.engine import Query
 from tsim.engine.late.relevance import ask, resume
+from tsim.engine.stretches import Stretches
 from tsim.errors import InputError
 from tsim.filter import make_filter
 from tsim.index import DenseIndex, Postings, WindowIndex, dense, helpers, terms
@@ -288,6 +289,23 @@ def test_interleaved_conversations_are_noticed_and_told_apart():
     assert member[reach] == 1
     assert member[around].mean() > 0.9
     assert member[~around].mean() < 0.3
+
+
+def test_long_turns_do_not_hide_that_conversations_are_interleaved():
+    """Passages of a turn are adjacent and alike, as turns of one conversation are."""
+    turns, _, _ = braided(4, 400)
+    parts = [4 if turn % 12 == 0 else 1 for turn in range(400)]
+    begins = np.array([part == 0 for count in parts for part in range(count)])
+    vectors = turns[np.cumsum(begins) - 1]
+    rows = DenseIndex(vectors.shape[1], vectors)
+    known, unknown = (
+        Stretches(LINKS, rows, bytearray(len(rows)), lambda low, high, flags=flags: flags[low:high])
+        for flags in (begins, np.ones(len(begins), dtype=np.bool_))
+    )
+    for stretches in (known, unknown):
+        stretches.catch_up()
+    assert known.interleaved_at(150)
+    assert not unknown.interleaved_at(150), "otherwise this shows nothing"
 
 
 def test_plain_streams_are_left_alone():

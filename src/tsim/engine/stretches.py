@@ -1,6 +1,6 @@
 """Stretches of a thread: which are interleaved, and which turns reply to which in those."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,11 +50,25 @@ class _Stretch:
 class Stretches:
     """The stretches of a growing thread."""
 
-    def __init__(self, settings: LinkSettings, rows: DenseIndex, users: bytearray) -> None:
-        """Uses the vectors of a growing thread, and flags of the turns that are the user's."""
+    def __init__(
+        self,
+        settings: LinkSettings,
+        rows: DenseIndex,
+        users: bytearray,
+        begins: Callable[[int, int], npt.NDArray[np.bool_]],
+    ) -> None:
+        """Uses what is known about the places of a growing thread.
+
+        Args:
+            settings: Constants of links.
+            rows: Their vectors.
+            users: Which are the user's.
+            begins: Returns for each place of a range whether a turn begins there.
+        """
         self._settings = settings
         self._rows = rows
         self._users = users
+        self._begins = begins
         self._stretches: list[_Stretch] = []
         self._interleaved = np.zeros(0, dtype=np.bool_)
 
@@ -67,7 +81,9 @@ class Stretches:
             low = max(0, number * STRETCH - MARGIN)
             most = (number + 1) * STRETCH + MARGIN
             high = min(count, most)
-            found = interleaved(self._settings, self._rows.take(np.arange(low, high)))
+            # Passages of a long turn are alike, whatever surrounds it: its first one speaks for it.
+            turns = low + np.flatnonzero(self._begins(low, high))
+            found = interleaved(self._settings, self._rows.take(turns))
             self._stretches.append(_Stretch(low=low, high=high, most=most, interleaved=found))
         flags = np.array([stretch.interleaved for stretch in self._stretches], dtype=np.bool_)
         self._interleaved = np.repeat(flags, STRETCH)[:count]

@@ -181,7 +181,7 @@ class ThreadIndex:
         self.speakers = Speakers()
         self.attributes = Attributes()
         self.dated = False
-        self.stretches = Stretches(links, self.vectors, self._users)
+        self.stretches = Stretches(links, self.vectors, self._users, self._begins)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -238,6 +238,10 @@ class ThreadIndex:
             out._keep_recent(number, turns[place].text, seen[place])
             out._last = seen[place]
         return out
+
+    def _begins(self, low: int, high: int) -> npt.NDArray[np.bool_]:
+        """Returns for each place of a range whether a turn begins there."""
+        return self.passages.starts[low:high] == 0
 
     @property
     def unread(self) -> int:
