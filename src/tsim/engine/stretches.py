@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from tsim.index import DenseIndex
 from tsim.segment import Links, LinkSettings, interleaved, membership, replies
+from tsim.vectors import Vectors, unit
 
 # Turns per stretch, and turns of context on either side that are used to find its links.
 STRETCH, MARGIN = 112, 40
@@ -81,12 +82,22 @@ class Stretches:
             low = max(0, number * STRETCH - MARGIN)
             most = (number + 1) * STRETCH + MARGIN
             high = min(count, most)
-            # Passages of a long turn are alike, whatever surrounds it: its first one speaks for it.
-            turns = low + np.flatnonzero(self._begins(low, high))
-            found = interleaved(self._settings, self._rows.take(turns))
+            found = interleaved(self._settings, self._turns(low, high))
             self._stretches.append(_Stretch(low=low, high=high, most=most, interleaved=found))
         flags = np.array([stretch.interleaved for stretch in self._stretches], dtype=np.bool_)
         self._interleaved = np.repeat(flags, STRETCH)[:count]
+
+    def _turns(self, low: int, high: int) -> Vectors:
+        """Returns the vectors of the turns in a range.
+
+        That of a divided turn is the mean of its passages, which are adjacent and alike, whatever
+        surrounds it.
+        """
+        rows, begins = self._rows.take(np.arange(low, high)), self._begins(low, high)
+        if begins.all():
+            return rows
+        firsts = np.union1d(0, np.flatnonzero(begins))
+        return unit(np.add.reduceat(rows, firsts, axis=0, dtype=np.float32))
 
     def interleaved(self) -> npt.NDArray[np.bool_]:
         """Returns for each turn whether conversations are interleaved around it."""

@@ -241,7 +241,8 @@ class ThreadIndex:
 
     def _begins(self, low: int, high: int) -> npt.NDArray[np.bool_]:
         """Returns for each place of a range whether a turn begins there."""
-        return self.passages.starts[low:high] == 0
+        first: npt.NDArray[np.bool_] = self.passages.starts[low:high] == 0
+        return first
 
     @property
     def unread(self) -> int:
