@@ -241,7 +241,8 @@ def test_an_export_keeps_the_runs_and_a_rebuild_restores_them(tmp_path):
 
 
 def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
-    turns = talk(120, seed=8)
+    # Long turns would be divided.
+    turns = [(role, " ".join(text.split()[:60])) for role, text in talk(120, seed=8)]
     with opened(tmp_path / "m.db", LIGHT) as (store, thread):
         thread.add_many(turns)
         assert Counter(thread._embedder.inner.embedded) == Counter({text for _, text in turns})
