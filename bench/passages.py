@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from long_turns import KINDS, Needle, threads
@@ -22,6 +23,8 @@ from tsim.embed.protocol import token_counter
 from tsim.toolkit import Vector, Vectors
 
 WORDINGS = ("same", "other")
+# More tokens than any turn has.
+ENDLESS = 10**9
 
 
 class Kept:
@@ -32,7 +35,7 @@ class Kept:
         counter = token_counter(inner)
         self.inner = inner
         self.identity, self.dimension = inner.identity, inner.dimension
-        self.reads = counter.reads if passages else 10**9
+        self.reads = counter.reads if passages else ENDLESS
         self.count_tokens = counter.count_tokens
         self._known: dict[str, Vector] = {}
 
@@ -91,10 +94,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     model = open_embedder(given.model)
-    rows = {
-        name: shares([*search(Kept(model, passages=passages), given.budget, given.threads)])
-        for name, passages in (("passages", True), ("head only", False))
-    }
+    rows = {"passages": shares([*search(Kept(model), given.budget, given.threads)])}
+    with patch("tsim.embed.passages.WHOLE_TOKENS", ENDLESS):
+        whole = Kept(model, passages=False)
+        rows["head only"] = shares([*search(whole, given.budget, given.threads)])
     if given.json:
         print(json.dumps(rows, indent=1))
         return
