@@ -72,9 +72,9 @@ class PackedTurns(FlatSystem):
         for place in best(scores, len(scores)):
             if self._lengths[place] <= left:
                 left -= self._lengths[place]
-                turn, *part = self._places[place]
+                turn, first, last = self._places[place]
                 units.append(Unit(turns=(turn,), score=float(scores[place])))
-                ranges.setdefault(turn, []).append((part[0], part[1]))
+                ranges.setdefault(turn, []).append((first, last))
         texts = {turn: self._parts(turn, some) for turn, some in ranges.items()}
         whole = {turn for turn, parts in texts.items() if parts == (self.turns[turn].text,)}
         return Retrieved(

@@ -418,9 +418,13 @@ class ThreadIndex:
 
     def mean(self, run: Run) -> Vector:
         """Returns the mean of the vectors of a run's turns, of length one."""
-        rows = self.vectors.take(np.arange(*run))
-        row: Vector = unit(rows.sum(axis=0, dtype=np.float32)[None])[0]
+        row: Vector = unit(self._added(run)[None])[0]
         return row
+
+    def _added(self, run: Run) -> Vector:
+        """Returns the sum of the vectors of a run's turns."""
+        total: Vector = self.vectors.take(np.arange(*run)).sum(axis=0, dtype=np.float32)
+        return total
 
     @lasting
     def run_table(self) -> RunTable:
@@ -467,8 +471,7 @@ class ThreadIndex:
 
     def _sum(self, run: Run) -> float:
         """Returns the length of the sum of the vectors of a run's turns."""
-        rows = self.vectors.take(np.arange(*run))
-        return float(np.linalg.norm(rows.sum(axis=0, dtype=np.float32)))
+        return float(np.linalg.norm(self._added(run)))
 
     @growing
     def _sums(self, first: int, last: int) -> Values:
