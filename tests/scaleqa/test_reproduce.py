@@ -336,8 +336,8 @@ def all_tracks(sources):
     )
 
 
-TRACKS = ["as written", "other words", "asides", "friends", "assistant talk", "absent",
-          "other words, absent", "braided", "resumed"]  # fmt: skip
+TRACKS = ["as written", "other words", "asides", "friends", "assistant talk", "long answers",
+          "absent", "other words, absent", "braided", "resumed"]  # fmt: skip
 
 
 def test_every_track_is_built_as_its_name_says_and_as_the_data_set_does(all_tracks):
@@ -429,7 +429,7 @@ def test_results_show_every_system_on_the_compared_tracks(all_tracks, few):
     overview, *details = page.tables
     names = [track.name for track in results.COMPARED]
     assert names == ["as written", "other words", "asides", "friends", "assistant talk",
-                     "braided", "resumed"]  # fmt: skip
+                     "long answers", "braided", "resumed"]  # fmt: skip
     assert [column.head for column in overview.columns] == ["system", *names]
     assert [row["system"] for row in overview.rows] == [*systems]
     lab = Lab(all_tracks)
@@ -536,6 +536,7 @@ def test_threads_of_talk_are_those_of_the_data_set(all_tracks, tmp_path):
     for track, options in (
         (tracks.FRIENDS, "talk=friends,target=0"),
         (tracks.ASSISTANT, "talk=assistant,target=2500"),
+        (tracks.ANSWERS, "talk=answers,target=2500"),
     ):
         found = open_threads(f"scaleqa:{options},records={own}")
         assert [*track.threads(lab, 2500).packages] == [*found]
@@ -787,7 +788,7 @@ def test_the_command_asks_about_lives_where_the_records_have_some(
               "--system", "oracle", "--out", str(out), "--json")  # fmt: skip
     (row,) = json.loads(ran.stdout)["tables"][0]["rows"]
     found = {key.removesuffix(" in_context") for key in row if key.endswith(" in_context")}
-    talk = ("friends", "assistant talk") if lives else ()
+    talk = ("friends", "assistant talk", "long answers") if lives else ()
     assert found == {"as written", "braided", *talk}
     assert (out / "packages" / "2k-talk-assistant").exists() == bool(lives)
 
@@ -843,7 +844,7 @@ def test_tracks_are_chosen_by_name(sources):
     systems = ("packed_turns:budget=200",)
     page, text, figure = made(given, "products", systems=systems, tracks=("asides",))
     assert {key for key in rows_of(page)[0] if key.endswith("in_context")} == {"asides in_context"}
-    others = "as written, other words, braided, resumed, friends, assistant talk"
+    others = "as written, other words, braided, resumed, friends, assistant talk, long answers"
     assert f"Left out by --track: {others}." in text
     assert "asides · packed_turns" in figure
     with pytest.raises(DataError, match="the records have no questions for other words"):

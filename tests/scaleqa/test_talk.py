@@ -83,6 +83,9 @@ def test_a_life_that_does_not_hang_together_is_named_with_its_line(tmp_path, cha
         ({"evidence": [[1, 0], [0, 0]]}, "not ascending"),
         ({"evidence": []}, "evidence"),
         ({"wording": "odd"}, "wording"),
+        ({"quotes": ["plover", "flew"]}, "1 evidence turns and 2 quotes, expected one for each"),
+        ({"quotes": ["an ostrich"]}, "'an ostrich' of s1:Talk-01-01 occurs 0 times"),
+        ({"quotes": ["0"]}, "times in its evidence turn, expected once"),
     ],
 )
 def test_questions_belong_to_their_life_and_its_turns(change, problem):
@@ -117,6 +120,15 @@ def test_questions_that_break_the_benchmark_are_critical(number, change, problem
     assert [finding.code for finding in report.critical] == ["talk"]
     assert report.critical[0].where == wrong.questions[number].id
     assert problem in report.critical[0].message
+
+
+def test_wordings_are_compared_with_what_is_quoted():
+    text = life().sessions[1][3].text
+    asked = f"Did it see {text.split()[0]}?"
+    assert len([*problems([changed(life(), 1, question=asked)])]) == 1
+    assert [*problems([changed(life(), 1, question=asked, quotes=["flew."])])] == []
+    (found,) = problems([changed(life(), 1, question="Who flew?", quotes=["flew."])])
+    assert found == ("s1:Talk-01-02", "question and quote share flew")
 
 
 def test_the_names_of_speakers_may_be_shared_and_plain_questions_may_share_words():
@@ -250,14 +262,33 @@ def test_what_ships_is_sound_and_follows_from_the_raw_readings():
 def test_what_ships_is_even_in_split_kind_and_question():
     lives = shipped_talk()
     counts = Counter((life.split, life.kind) for life in lives)
-    assert counts == {(s, k): 6 for s in ("s1", "s2") for k in ("friends", "assistant")}
-    assert {len(life.sessions) for life in lives} == {14}
+    kinds = ("friends", "assistant", "answers")
+    assert counts == {(s, k): 6 for s in ("s1", "s2") for k in kinds}
     for one in lives:
         domains = Counter(question.domain for question in one.questions)
+        if one.kind == "answers":
+            assert len(one.sessions) == 12
+            assert 33 <= domains.total() <= 36
+            continue
+        assert len(one.sessions) == 14
         assert 40 <= domains.total() <= 42
         assert domains["one same"] >= 11
         assert domains["one plain"] >= 13
         assert domains["one other"] >= 4
+
+
+def test_long_answers_are_long_and_most_questions_are_about_them():
+    for one in shipped_talk():
+        if one.kind == "answers":
+            answers = [
+                t.text.split() for some in one.sessions for t in some if t.speaker == "model"
+            ]
+            assert sum(map(len, answers)) > 150 * len(answers)
+            assert all(question.quotes for question in one.questions)
+            first = [question.evidence[0] for question in one.questions]
+            about = [one.sessions[session][turn].speaker for session, turn in first]
+            assert about.count("model") >= 20
+            assert about.count("user") >= 8
 
 
 def test_commands_about_the_data_count_talk():
@@ -268,7 +299,7 @@ def test_commands_about_the_data_count_talk():
 
     questions = sum(len(life.questions) for life in shipped_talk())
     facts = json.loads(said("stats", "--json"))
-    assert (facts["lives"], facts["questions_about_lives"]) == (24, questions)
+    assert (facts["lives"], facts["questions_about_lives"]) == (36, questions)
     judged = json.loads(said("calibration", "--json"))["talk"]
     assert judged["released"] == questions
     assert f"of {judged['readings']} readings {judged['clear']} found the question clear" in said(
@@ -306,6 +337,12 @@ def test_each_life_is_a_thread_whose_evidence_is_where_it_was_said(lives, target
         assert package.settings["target"] == target
         if target:
             assert 0.98 * target < package.stats["tokens"] <= target
+
+
+def test_what_is_quoted_is_quoted_in_the_thread():
+    one = changed(ASSISTANT[0], 2, quotes=["flew.", "flew."])
+    (package,) = build_talk([one], Filler(noise=NOISE), TalkSettings(target=3000))
+    assert [question.quotes for question in package.questions] == [(), (), ("flew.", "flew."), ()]
 
 
 def test_friends_have_their_names_as_roles_in_every_second_life():

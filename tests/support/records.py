@@ -154,7 +154,14 @@ WORDINGS = [reword(record) for n, record in enumerate(RECORDS) if n % 3 == 0]
 TALK = [
     life(number, split=split, kind=kind)
     for split in SPLITS
-    for number, kind in ((1, "friends"), (2, "friends"), (3, "assistant"), (4, "assistant"))
+    for number, kind in (
+        (1, "friends"),
+        (2, "friends"),
+        (3, "assistant"),
+        (4, "assistant"),
+        (5, "answers"),
+        (6, "answers"),
+    )
 ]
 ASIDES = [aside(n, split=split) for split in SPLITS for n in range(1, 21)]
 SEQUELS = [follow(record, named=n % 2 == 0) for n, record in enumerate(RECORDS) if n % 5 == 0]

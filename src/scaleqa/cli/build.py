@@ -11,6 +11,7 @@ from scaleqa.errors import DataError
 from scaleqa.packages import write_packages
 from scaleqa.pages.table import listing
 from scaleqa.pages.terminal import print_tables
+from scaleqa.records import TalkKind
 from tsim.cli.shell import AsJson, print_json, say
 
 # With more packages than this, only their number is printed.
@@ -52,7 +53,7 @@ def build(
         bool, typer.Option("--asides", help="Ask about facts told in passing instead of records.")
     ] = False,
     talk: Annotated[
-        Literal["friends", "assistant"] | None,
+        TalkKind | None,
         typer.Option(help="Ask about everyday talk instead of records; friends need --target 0."),
     ] = None,
     absent: Annotated[

@@ -141,6 +141,7 @@ def _questions(life: Life, sessions: Sequence[Block]) -> tuple[Question, ...]:
             question=question.question,
             answer=question.answer,
             evidence=tuple(sessions[session].turns[turn] for session, turn in question.evidence),
+            quotes=tuple(question.quotes),
             domain=question.domain,
             split=life.split,
             grader=JUDGE,

@@ -14,6 +14,7 @@ PARTS: Mapping[str, tuple[str, object]] = {
     "asides": ("asides", True),
     "friends": ("talk", "friends"),
     "assistant talk": ("talk", "assistant"),
+    "long answers": ("talk", "answers"),
     "braided": ("mix", "braid"),
     "resumed": ("sequels", True),
     "absent": ("absent", True),

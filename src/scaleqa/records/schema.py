@@ -43,7 +43,7 @@ Kind = Literal[
     "possession",
 ]
 StressLabel = Literal["state_overwrite", "long_range_bridge", "constraint_trap"]
-TalkKind = Literal["friends", "assistant"]
+TalkKind = Literal["friends", "assistant", "answers"]
 TalkWording = Literal["same", "plain", "other"]
 ID = re.compile(r"(?P<split>[^:]+):(?P<domain>.+)-(?P<number>[0-9]{3,9})")
 LIFE_ID = re.compile(r"(?P<split>[^:]+):Talk-(?P<number>[0-9]{2,9})")
@@ -273,6 +273,8 @@ class TalkQuestion(_Strict):
         evidence: The smallest set of turns that gives the answer.
         wording: `same` if the question shares several content words with each evidence turn,
             `plain` for ordinary words, `other` if it shares none; the speakers' names do not count.
+        quotes: What gives the answer in each evidence turn, word for word, where turns are long.
+            Wordings are compared with these instead of whole turns.
     """
 
     id: str
@@ -280,6 +282,7 @@ class TalkQuestion(_Strict):
     answer: str = Field(min_length=1)
     evidence: list[Place] = Field(min_length=1)
     wording: TalkWording
+    quotes: list[str] = []
 
     @property
     def domain(self) -> str:
@@ -293,7 +296,8 @@ class Life(_Strict):
     Attributes:
         id: `split:Talk-NN`.
         split: The split, one of two.
-        kind: Two people who know each other, or a person and an assistant.
+        kind: Two people who know each other, a person and an assistant, or the same with long
+            answers, which most questions are about.
         speakers: The two speakers, the one who speaks first in front.
         sessions: The conversations in chronological order.
         questions: The questions.
@@ -328,8 +332,8 @@ class Life(_Strict):
             raise ValueError(
                 f"{', '.join(said)} speak, in this order; speakers are {', '.join(self.speakers)}"
             )
-        if self.kind == "assistant" and self.speakers != ASSISTANT_SPEAKERS:
-            raise ValueError(f"speakers of kind assistant are {' and '.join(ASSISTANT_SPEAKERS)}")
+        if self.kind != "friends" and self.speakers != ASSISTANT_SPEAKERS:
+            raise ValueError(f"speakers of kind {self.kind} are {' and '.join(ASSISTANT_SPEAKERS)}")
 
     def _check_evidence(self, question: TalkQuestion) -> None:
         if question.evidence != sorted({*question.evidence}):
@@ -337,6 +341,19 @@ class Life(_Strict):
         for session, turn in question.evidence:
             if not (0 <= session < len(self.sessions) and 0 <= turn < len(self.sessions[session])):
                 raise ValueError(f"evidence {[session, turn]} of {question.id} does not exist")
+        if not question.quotes:
+            return
+        if len(question.quotes) != len(question.evidence):
+            raise ValueError(
+                f"{question.id} has {len(question.evidence)} evidence turns and "
+                f"{len(question.quotes)} quotes, expected one for each"
+            )
+        for text, quote in zip(self.evidence_turns(question), question.quotes, strict=True):
+            if text.count(quote) != 1:
+                raise ValueError(
+                    f"the quote {quote!r} of {question.id} occurs {text.count(quote)} times in its "
+                    "evidence turn, expected once"
+                )
 
     @property
     def number(self) -> int:

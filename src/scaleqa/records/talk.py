@@ -34,15 +34,16 @@ def _of_question(question: TalkQuestion, life: Life, said: Counter[str]) -> Iter
     sessions = [session for session, _ in question.evidence]
     if len({*sessions}) < len(sessions):
         yield f"several evidence turns {question.evidence} are in one session"
-    texts = life.evidence_turns(question)
-    if any(said[text] > 1 for text in texts):
+    turns = life.evidence_turns(question)
+    if any(said[text] > 1 for text in turns):
         yield "an evidence turn occurs twice in the life; its position is ambiguous"
     names = {stem(part) for name in life.speakers for part in name.split()}
-    least = LEAST_SHARED if len(texts) == 1 else LEAST_SHARED_EACH
-    for text in texts:
+    least = LEAST_SHARED if len(turns) == 1 else LEAST_SHARED_EACH
+    what = "quote" if question.quotes else "evidence turn"
+    for text in question.quotes or turns:
         words = content(text)
         shared = sorted(words[one] for one in {*words} & {*content(question.question)} - names)
         if question.wording == "other" and shared:
-            yield f"question and evidence turn share {', '.join(shared)}"
+            yield f"question and {what} share {', '.join(shared)}"
         if question.wording == "same" and len(shared) < least:
-            yield f"question and evidence turn share {len(shared)} content words, expected {least}"
+            yield f"question and {what} share {len(shared)} content words, expected {least}"

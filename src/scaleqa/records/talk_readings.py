@@ -28,6 +28,8 @@ class TalkReading(BaseModel):
         evidence: The smallest set of turns that gives the answer.
         alternatives: Turns that would do as well, alone or instead of an evidence turn.
         clear: Whether the question has exactly one answer.
+        quotes: The words of each evidence turn that give the answer, if the reader was asked for
+            them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,6 +41,7 @@ class TalkReading(BaseModel):
     evidence: tuple[Place, ...]
     alternatives: tuple[Place, ...] = ()
     clear: bool
+    quotes: tuple[str, ...] = ()
 
     def covers(self, question: TalkQuestion) -> bool:
         """Returns whether the reader named all evidence turns of the question."""

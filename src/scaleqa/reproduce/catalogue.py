@@ -139,9 +139,9 @@ _ALL = (
     Reproduction(
         name="results",
         title="Results",
-        about="All systems on those of seven tracks that the records have (as written, other "
-        "words, asides, friends, assistant talk, braided, resumed): is the evidence in the "
-        "context, and in how many tokens?",
+        about="All systems on those of eight tracks that the records have (as written, other "
+        "words, asides, friends, assistant talk, long answers, braided, resumed): is the evidence "
+        "in the context, and in how many tokens?",
         systems=(
             "tsim:budget=500",
             "tsim_official",
@@ -170,7 +170,7 @@ _ALL = (
         name="budgets",
         title="By budget",
         about="Our method beside the nearest turns and perfect cuts, in contexts from 150 to 1,100 "
-        "tokens, on those of seven tracks that the records have.",
+        "tokens, on those of eight tracks that the records have.",
         systems=("tsim", "packed_turns", "packed_turns:long=0", "perfect_episodes"),
         tracks=results.NAMES,
         choices=results.NAMES,

@@ -18,6 +18,7 @@ from scaleqa.reproduce.reproduction import INTERVAL, SYSTEM, Reproduction, descr
 from scaleqa.reproduce.results import detail, overview
 from scaleqa.reproduce.splits import HELD_OUT, SPLITS, of_split
 from scaleqa.reproduce.tracks import (
+    ANSWERS,
     ASIDES,
     ASSISTANT,
     BRAIDED,
@@ -38,7 +39,7 @@ from tsim import environment
 # Of a subset, too, every question is asked in both wordings.
 OWN = replace(WRITTEN, worded=True)
 OTHER = replace(OTHER_WORDS, worded=True)
-COMPARED = ((OWN, OTHER), (ASIDES,), (BRAIDED,), (RESUMED,), (FRIENDS,), (ASSISTANT,))
+COMPARED = ((OWN, OTHER), (ASIDES,), (BRAIDED,), (RESUMED,), (FRIENDS,), (ASSISTANT,), (ANSWERS,))
 # Bars of more tracks in one drawing could not be told apart.
 DRAWN = 2
 OURS = "tsim"

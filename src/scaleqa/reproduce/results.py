@@ -30,6 +30,7 @@ from scaleqa.reproduce.splits import (
     shares,
 )
 from scaleqa.reproduce.tracks import (
+    ANSWERS,
     ASIDES,
     ASSISTANT,
     BRAIDED,
@@ -47,7 +48,7 @@ from scaleqa.reproduce.tracks import (
 )
 
 # What memories say of absent matters is in `scaleqa reproduce late`: most systems say nothing.
-COMPARED = (WRITTEN, OTHER_WORDS, ASIDES, FRIENDS, ASSISTANT, BRAIDED, RESUMED)
+COMPARED = (WRITTEN, OTHER_WORDS, ASIDES, FRIENDS, ASSISTANT, ANSWERS, BRAIDED, RESUMED)
 NAMES = tuple(track.name for track in COMPARED)
 # Bars of more tracks in one drawing could not be told apart.
 DRAWN = 2

@@ -72,6 +72,7 @@ OTHER_WORDS = Track(name="other words", wording="other")
 ASIDES = Track(name="asides", asides=True)
 FRIENDS = Track(name="friends", talk="friends")
 ASSISTANT = Track(name="assistant talk", talk="assistant")
+ANSWERS = Track(name="long answers", talk="answers")
 ABSENT = Track(name="absent", absent=True)
 OTHER_ABSENT = Track(name="other words, absent", wording="other", absent=True)
 BRAIDED = Track(name="braided", mix="braid")
@@ -82,6 +83,7 @@ GROUPS = (
     (ASIDES,),
     (FRIENDS,),
     (ASSISTANT,),
+    (ANSWERS,),
     (ABSENT, OTHER_ABSENT),
     (BRAIDED,),
     (RESUMED,),
