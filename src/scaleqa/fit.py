@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from scaleqa.datasets import open_threads
-from scaleqa.packages import Package
+from scaleqa.packages import Package, Question
 from tsim.embed import Embedder
 from tsim.fitted import describe
 from tsim.fitting import (
@@ -35,6 +35,8 @@ PRESENT = {
     "friends": ",talk=friends,target=0",
     "assistant talk, alone": ",talk=assistant,target=0",
     "assistant talk": ",talk=assistant",
+    "long answers, alone": ",talk=answers,target=0",
+    "long answers": ",talk=answers",
 }
 # Tracks on which half of the questions are about something that never came up.
 ABSENT = {
@@ -52,9 +54,9 @@ WEIGHTS = {
     "assistant talk": 2.0,
 }
 # Tracks of which every thread is asked the questions of another one, too.
-CROSSED = ("friends", "assistant talk, alone", "assistant talk")
-# The role of those who do not write long answers. Ours are short: how many words long ones have,
-# and which share of the turns of friends is made long.
+CROSSED = ("friends", "assistant talk, alone", "assistant talk", "long answers, alone")
+# The role of those who do not write long answers. Those of most of our assistants are short: how
+# many words long ones have, and which share of the turns of friends is made long.
 USER, LONG_ANSWER, LONG_MESSAGE = "user", (120, 480), (80, 320)
 LONG_MESSAGES = 0.2
 # Tracks whose dialogues begin where a topic begins.
@@ -124,7 +126,8 @@ def fit(
     }
     derived = {
         "friends, together": [*_together(asked["friends"])],
-        "long answers": [
+        "long answers, together": [*_together(asked["long answers, alone"])],
+        "lengthened answers": [
             *_together(_lengthened(asked["assistant talk, alone"], _answers, LONG_ANSWER))
         ],
         "long messages": [*_together(_lengthened(asked["friends"], _messages, LONG_MESSAGE))],
@@ -179,9 +182,21 @@ def _cases(package: Package, track: str) -> list[Case]:
             text=question.question,
             evidence=frozenset(question.evidence),
             track=track,
+            parts=_parts(package, question),
         )
         for question in package.questions
     ]
+
+
+def _parts(package: Package, question: Question) -> dict[int, Range]:
+    """Returns where the quotes of a question are in its evidence turns."""
+    if not question.quotes:
+        return {}
+    found = {}
+    for turn, quote in zip(question.evidence, question.quotes, strict=True):
+        first = package.stream[turn].text.index(quote)
+        found[turn] = first, first + len(quote)
+    return found
 
 
 def _few(pairs: Sequence[Asked], count: int) -> list[Asked]:

@@ -23,7 +23,6 @@ from tsim.rank.fitted import (
     COUNTED,
     RUN_FEATURES,
     TURN_FEATURES,
-    Column,
     features,
     log_odds,
     probability,
@@ -47,10 +46,6 @@ KEPT_TURNS = ("cosine", "run above turn", "words", "own score", "inherited")
 # Words up to which a candidate gives its full reward; that of longer ones is inverse to length.
 FULL_REWARD_WORDS = 20.0
 RIDGE, WEAK_RIDGE = 1.0, 1e-5
-# Weights that are given, for runs and turns alike. Our long turns are made of short ones, so that
-# nothing in them is as much about the topic of a question as the long answer of a real assistant:
-# a fitted weight penalises parts of long turns twice as much, and finds less in logs.
-GIVEN = {"excess length": -2.0}
 # Candidates for the factor that is chosen.
 EXTENSIONS = (0.05, 0.1, 0.2, 0.4)
 CHUNK = 512
@@ -282,27 +277,14 @@ def fit_weights(
     by_track: dict[str, list[Group]] = {}
     for case, groups in examples:
         by_track.setdefault(case.track, []).extend(group for group in groups if group.rewards.any())
-    given = np.zeros(len(RUN_FEATURES) + len(TURN_FEATURES))
-    for name, weight in GIVEN.items():
-        given[RUN_FEATURES.index(name)] = weight
-        given[len(RUN_FEATURES) + TURN_FEATURES.index(name)] = weight
     weighted = [
-        replace(_without(group, given), weight=tracks.get(track, 1.0) / len(groups))
+        replace(group, weight=tracks.get(track, 1.0) / len(groups))
         for track, groups in by_track.items()
         for group in groups
     ]
-    found = (np.array(softmax_regression(weighted, ridge=RIDGE)) + given).tolist()
+    found = softmax_regression(weighted, ridge=RIDGE)
     run, turn = found[: len(RUN_FEATURES)], found[len(RUN_FEATURES) :]
     return replace(settings, fitted=replace(settings.fitted, run=tuple(run), turn=tuple(turn)))
-
-
-def _without(group: Group, given: Column) -> Group:
-    """Returns candidates without the features whose weights are given, which become offsets."""
-    return replace(
-        group,
-        rows=np.where(given != 0, 0.0, group.rows),
-        offsets=group.offsets + group.rows @ given,
-    )
 
 
 def choose_extension(

@@ -191,18 +191,18 @@ def turn_features(q, t, *, cosines, highest, words, own, inherited, again, turns
     }
 
 
-def presence_features(q, highest, best_run, best_turn, run_peak, turn_peak):
-    certainty = log_odds(highest)
+def presence_features(q, chances, best_run, best_turn, run_peak, turn_peak):
+    apart = math.log(sum(chance**0.75 for chance in chances))
     return {
         "question length": q["length"],
         "covered": q["covered"],
         "rarity × covered": q["rarity"] * q["covered"],
         "run cosine": q["run"],
         "turn cosine": q["turn"],
-        "certainty": certainty,
+        "spread": apart,
         "thread length": q["thread"],
         "run cosine × thread length": q["run"] * q["thread"],
-        "certainty × thread length": certainty * q["thread"],
+        "spread × thread length": apart * q["thread"],
         "best run": best_run,
         "best turn": best_turn,
         "run peak": run_peak,
@@ -251,6 +251,9 @@ def tells(turns, role):
 def values(c, fitted, chances, turn_chances, sure, turns, covered, inherited):
     """Returns the value per word of each turn."""
     top = max([*chances.values(), *turn_chances.values()])
+    total = sum(chance**0.75 for chance in (*chances.values(), *turn_chances.values()))
+    chances = {run: chance**0.75 / total for run, chance in chances.items()}
+    turn_chances = {t: chance**0.75 / total for t, chance in turn_chances.items()}
     words = lengths(turns)
     places = range(len(words))
     density = {
@@ -267,9 +270,9 @@ def values(c, fitted, chances, turn_chances, sure, turns, covered, inherited):
             beside = max(beside, turn_chances[t - 1] * (1 - sure[t]))
         if t + 1 < len(words):
             beside = max(beside, turn_chances[t + 1] * (1 - sure[t + 1]))
-        beside *= 0.3 * tells(turns, turns[t][0]) * (words[t] <= c.long_turn_words)
+        beside *= 0.15 * tells(turns, turns[t][0]) * (words[t] <= c.long_turn_words)
         alone = max(turn_chances[t], beside) / (words[t] + 1)
-        along = 0.06 * covered * top * inherited[t] ** 2 / 20
+        along = 0.3 * covered**2 * top * inherited[t] ** 2 / 20
         out.append(max(inside[t], fitted.extension * reached, alone) + along)
     return out
 

@@ -182,14 +182,13 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
 
     # Hits: relevance, order and explanation.
     hits = feed.search(question, budget=200)
-    highest = max(*turn_chances.values(), *chances.values(), 0.0)
     peaks = seen.asking.run_peak, seen.asking.turn_peak
     for found, cosine in zip(peaks, ([*run_cosines.values()], cosines), strict=True):
         if cosine and slow.spread(cosine) > 1e-3:  # otherwise it depends on rounding
             assert found == pytest.approx(slow.peak(cosine), rel=1e-2)
     best_run = max(run_logits.values(), default=0.0)
     best_turn = max(turn_logits.values())
-    features = slow.presence_features(q, highest, best_run, best_turn, *peaks)
+    features = slow.presence_features(q, both.values(), best_run, best_turn, *peaks)
     there = slow.logistic(slow.logit(by_name["presence"], features))
     for hit in hits:
         mass = slow.log_odds(slow.mass(hit.turns, chances, turn_chances))

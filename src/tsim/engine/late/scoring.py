@@ -1,10 +1,11 @@
 """Scoring: the probability of every run and turn, and from it the value of every turn.
 
 The value of a turn is the probability per word that it adds to a context: that of a turn divided by
-its length, or that of a run divided by the run's length, whichever is higher. Turns next to a run
-inherit a share of its value, reduced at every gap where a new topic may begin, because the run may
-end too early. The turns before and after a single turn inherit a share of its value as well: what
-was asked for may be in the reply, and a turn alone is hard to understand.
+its length, or that of a run divided by the run's length, whichever is higher. Probabilities are
+flattened first: they are fitted to find one place, and a context has room for many. Turns next to
+a run inherit a share of its value, reduced at every gap where a new topic may begin, because the
+run may end too early. The turns before and after a single turn inherit a share of its value as
+well: what was asked for may be in the reply, and a turn alone is hard to understand.
 """
 
 import math
@@ -24,12 +25,14 @@ from tsim.index.helpers import begun
 from tsim.index.taking import consecutive
 from tsim.rank import SpanSettings, Values, spread
 from tsim.rank.fitted import (
+    FLATTENING,
     RUN_FEATURES,
     TURN_FEATURES,
     Asking,
     Column,
     Columns,
     FittedSettings,
+    flattened,
     logits,
     presence_features,
     probability,
@@ -41,12 +44,12 @@ from tsim.words import extent
 # Share of a single turn's value that the turns beside it inherit, if their speakers always talk
 # about themselves; less if they rarely do. Chosen on s1 as the most that costs hardly anything
 # there, where the evidence is never beside a turn that says the same.
-BESIDE_SHARE = 0.3
+BESIDE_SHARE = 0.15
 # Share of the highest probability that turns get along the topic or, where conversations are
-# interleaved, along the conversation of the places with the question's words, as far as it is
-# covered by them, and the words of a turn by which it is divided. Chosen on s1: what is needed
-# besides the likeliest turn is more often near it than far away.
-ALONG_SHARE, INTERLEAVED_SHARE = 0.06, 0.6
+# interleaved, along the conversation of the places with the question's words, times the square of
+# how far it is covered by them, and the words of a turn by which it is divided. Chosen on s1: what
+# is needed besides the likeliest turn is more often near it than far away.
+ALONG_SHARE, INTERLEAVED_SHARE = 0.3, 2.0
 TURN_WORDS = 20.0
 # Log odds that are added to runs and turns of the time that a question is about.
 # Chosen on half of LongMemEval's temporal and knowledge-update questions.
@@ -94,6 +97,8 @@ class Scores:
         observed: The features.
         runs: P(run) of every run; 0 in interleaved stretches.
         turns: P(turn) of every turn.
+        flat_runs: The flattened probability of every run, from which values are computed.
+        flat_turns: The same of every turn.
         timely: The log odds that were added to every turn for its time, and to every run: those of
             its likeliest turn; None if the question is about no time.
         question: The features of the presence of what was asked.
@@ -104,6 +109,8 @@ class Scores:
     observed: Observed
     runs: Column
     turns: Column
+    flat_runs: Column
+    flat_turns: Column
     timely: tuple[Column, Column] | None
     question: list[float]
     presence: float
@@ -178,13 +185,17 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         likely += np.concatenate([of_runs[observed.whole], of_turns])
         timely = of_turns, of_runs
     chances = softmax(likely)
-    runs = chances[: len(run_logits)]
-    if len(runs) < len(observed.whole):
-        runs = np.zeros(len(observed.whole))
-        runs[observed.whole] = chances[: len(run_logits)]
+    flat = flattened(chances)
+    spread = float(flat.sum())
+    flat /= spread
+    count = len(run_logits)
+    runs, flat_runs = chances[:count], flat[:count]
+    if count < len(observed.whole):
+        runs, flat_runs = np.zeros((2, len(observed.whole)))
+        runs[observed.whole], flat_runs[observed.whole] = chances[:count], flat[:count]
     question = presence_features(
         asking,
-        highest=float(chances.max()),
+        spread=math.log(spread),
         best_run=float(run_logits.max()) if len(run_logits) else 0.0,
         best_turn=float(turn_logits.max()),
     )
@@ -192,7 +203,9 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         settings=settings,
         observed=observed,
         runs=runs,
-        turns=chances[len(run_logits) :],
+        turns=chances[count:],
+        flat_runs=flat_runs,
+        flat_turns=flat[count:],
         timely=timely,
         question=question,
         presence=probability(settings.presence, question),
@@ -202,23 +215,24 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
 def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn; minus infinity for those that must not be returned."""
     observed, table = scores.observed, scores.observed.table
-    density = scores.runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
+    turns = scores.flat_turns
+    density = scores.flat_runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
     least = np.zeros(len(index), dtype=np.float32)  # as precise as values are compared
     if scores.timely is None:
         inside = table.ranges.raised(density.astype(np.float32), least)
     else:  # that of a run is in those of its turns whose time suits the question best
-        of_turns, of_runs = (np.exp(odds) for odds in scores.timely)
+        of_turns, of_runs = (np.exp(FLATTENING * odds) for odds in scores.timely)
         highest = table.ranges.raised((density / of_runs).astype(np.float32), least)
         inside = highest * of_turns.astype(np.float32)
     reached = begun(partial(spread, inside, index.paths()), len(index))
     joined = index.joined()[1:]
     beside = np.zeros(len(index))
-    np.multiply(scores.turns[:-1], joined, out=beside[1:])
-    np.maximum(beside[:-1], scores.turns[1:] * joined, out=beside[:-1])
+    np.multiply(turns[:-1], joined, out=beside[1:])
+    np.maximum(beside[:-1], turns[1:] * joined, out=beside[:-1])
     # A long turn is not shown for the sake of the turn beside it.
     beside *= BESIDE_SHARE
     beside *= index.replies()
-    worth: Values = np.maximum(scores.turns, beside, out=beside)
+    worth: Values = np.maximum(turns, beside, out=beside)
     worth /= index.costs()
     np.maximum(worth, inside, out=worth)
     along = _along(scores)
@@ -237,7 +251,7 @@ def _along(scores: Scores) -> Values:
     """Returns what turns are worth for being where the question's words lead."""
     observed = scores.observed
     highest = max(float(scores.turns.max()), float(scores.runs.max(initial=0.0)))
-    scale = highest * observed.asking.covered / TURN_WORDS
+    scale = highest * observed.asking.covered**2 / TURN_WORDS
     out: Values = np.multiply(scale * ALONG_SHARE, observed.turns["inherited²"], dtype=np.float64)
     if observed.interleaved.any():
         out[observed.interleaved] *= INTERLEAVED_SHARE / ALONG_SHARE
