@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from scaleqa.backends import Access, Stop, StoppedError, open_backend
-from scaleqa.backends.itemdir import ANSWERS, ItemDirectory
+from scaleqa.backends.itemdir import ANSWERS, Item, ItemDirectory
 from scaleqa.backends.openai import OpenAI
 from scaleqa.cli.app import app
 from scaleqa.errors import DataError
@@ -19,10 +19,11 @@ from scaleqa.evaluate.batch import BatchSettings, export_batch, sample_ranks
 from scaleqa.evaluate.exported import read_exported, rows_beside
 from scaleqa.evaluate.imported import import_batch
 from scaleqa.packages import build
-from scaleqa.prompts import template
+from scaleqa.prompts import ABSTAIN, template
 from scaleqa.reading import divide, leaks, next_item, read_pieces, send_batch, take_answer
 from scaleqa.reading import write_shards as write
 from scaleqa.reading.leaks import Text, compared
+from scaleqa.reading.turns import checked
 from tests.support.records import NOISE, RECORDS, reword, settings_of
 from tests.support.runs import loop, without_times
 from tests.support.servers import JsonServer, completion, serving
@@ -231,6 +232,16 @@ def test_what_is_no_answer_is_refused(sharded):
     with ItemDirectory(shard).held():
         said = scaleqa(*first, "A", fails=True)
     assert "somebody else is reading" in said
+
+
+@pytest.mark.parametrize("said", [f"ANSWER: {ABSTAIN}\nRATIONALE: no word of it", ABSTAIN.lower()])
+def test_whoever_is_offered_to_abstain_may(said):
+    asked = Item(custom_id="a", prompt=f"Reply with one letter, or {ABSTAIN}", letters="ABCD")
+    assert checked(asked, said) == said
+    with pytest.raises(DataError, match=f"or 'ANSWER: {ABSTAIN}'"):
+        checked(asked, "not at all")
+    with pytest.raises(DataError, match="names none of A, B, C, D"):
+        checked(asked.model_copy(update={"prompt": "Reply with one letter"}), said)
 
 
 def test_an_answer_that_was_kept_is_not_given_to_the_next_item(sharded):

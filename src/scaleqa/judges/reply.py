@@ -41,7 +41,12 @@ def answer_of(reply: str) -> str | None:
 
 def abstains(task: Task, reply: str) -> bool:
     """Returns whether a reply says, in the form that the prompt offers, that nothing came up."""
-    answer = answer_of(reply) if task.may_abstain else None
+    return task.may_abstain and is_abstention(reply)
+
+
+def is_abstention(reply: str) -> bool:
+    """Returns whether a reply has the form of an abstention."""
+    answer = answer_of(reply)
     return answer is not None and " ".join(answer.split()).strip(AROUND).casefold() == (
         ABSTAIN.casefold()
     )

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from scaleqa.backends.itemdir import Item, ItemDirectory
 from scaleqa.errors import DataError
 from scaleqa.judges.letter import letter_of
-from scaleqa.judges.reply import answer_of
+from scaleqa.judges.reply import answer_of, is_abstention
+from scaleqa.prompts import ABSTAIN
 
 # What a reader says who cannot tell.
 NONE = "none"
@@ -94,10 +95,14 @@ def checked(item: Item, text: str) -> str:
         return said
     if letter_of(said, item.letters) or (answer_of(said) or "").casefold().strip(".") == NONE:
         return said
+    offered = ABSTAIN in item.prompt
+    if offered and is_abstention(said):
+        return said
     # A letter in lower case is no answer of a model, but people write it.
     if len(said) == 1 and letter_of(said.upper(), item.letters):
         return said.upper()
     raise DataError(
         f"{said[:80]!r} names none of {', '.join(item.letters)}; expected one letter alone or "
         f"'ANSWER: LETTER' and 'RATIONALE: why' on two lines, or {NONE!r} if you cannot tell"
+        + (f", or 'ANSWER: {ABSTAIN}'" if offered else "")
     )
