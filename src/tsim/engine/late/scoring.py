@@ -186,8 +186,8 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         timely = of_turns, of_runs
     chances = softmax(likely)
     flat = flattened(chances)
-    spread = float(flat.sum())
-    flat /= spread
+    total = float(flat.sum())
+    flat /= total
     count = len(run_logits)
     runs, flat_runs = chances[:count], flat[:count]
     if count < len(observed.whole):
@@ -195,7 +195,7 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
         runs[observed.whole], flat_runs[observed.whole] = chances[:count], flat[:count]
     question = presence_features(
         asking,
-        spread=math.log(spread),
+        spread=math.log(total),
         best_run=float(run_logits.max()) if len(run_logits) else 0.0,
         best_turn=float(turn_logits.max()),
     )
