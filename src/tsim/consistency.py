@@ -4,19 +4,21 @@ Asked when a memory is verified, when an export is imported, and when a thread i
 relies on it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from tsim.errors import StoreError
-from tsim.state import PassageRow, ThreadState
+from tsim.state import PassageRow, SentenceRow, ThreadState
 from tsim.vectors import Vector, Vectors, vector_problem
 
 # How far the centre of a cluster may be from the sum of its episodes, which was added up in order.
 SUM_TOLERANCE = 1e-4
 # Vectors checked at once, so that they are never all copied.
 CHUNK = 4096
+# The first character at which a part may begin: the first passage is the turn's own row.
+LEAST_START = {"passage": 1, "sentence": 0}
 
 
 def inconsistencies(state: ThreadState, dimension: int, *, summarises: bool) -> list[str]:
@@ -33,18 +35,24 @@ def inconsistencies(state: ThreadState, dimension: int, *, summarises: bool) -> 
         *_clusters(state, dimension),
         *_spans(state),
         *_vectors("span", [span.vector for span in state.spans], dimension),
-        *_passages(state),
+        *_parts("passage", state.passages, state),
         *_vectors("passage", [row.vector for row in state.passages], dimension),
+        *_parts("sentence", state.sentences, state),
+        *_vectors("sentence", [row.vector for row in state.sentences], dimension),
     ]
 
 
-def passages_outside(passages: Iterable[PassageRow], lengths: Mapping[int, int]) -> list[str]:
-    """Returns the passages that are not inside their turns, whose lengths are given by id."""
+def parts_outside(state: ThreadState, lengths: Mapping[int, int]) -> list[str]:
+    """Returns passages and sentences that are not inside their turns, whose lengths are given."""
+    kinds: dict[str, Sequence[PassageRow | SentenceRow]] = {
+        "passage": state.passages,
+        "sentence": state.sentences,
+    }
     return [
-        f"the passage of turn {row.turn} at character {row.start} is not inside a turn of the "
-        "thread"
-        for row in passages
-        if not 0 < row.start < lengths.get(row.turn, 0)
+        _outside(what, row)
+        for what, rows in kinds.items()
+        for row in rows
+        if not LEAST_START[what] <= row.start < lengths.get(row.turn, 0)
     ]
 
 
@@ -120,17 +128,22 @@ def _spans(state: ThreadState) -> list[str]:
     ]
 
 
-def _passages(state: ThreadState) -> list[str]:
+def _parts(what: str, rows: Sequence[PassageRow | SentenceRow], state: ThreadState) -> list[str]:
     turns = {*state.turn_ids}
-    keys = [(row.turn, row.start) for row in state.passages]
+    keys = [(row.turn, row.start) for row in rows]
     if any(after <= before for before, after in pairwise(keys)):
-        return ["its passages are out of order"]
+        return [f"its {what}s are out of order"]
     return [
-        f"the passage of turn {row.turn} at character {row.start} is not inside a turn of the "
-        "thread"
-        for row in state.passages
-        if row.turn not in turns or row.start <= 0
+        _outside(what, row)
+        for row in rows
+        if row.turn not in turns or row.start < LEAST_START[what]
     ]
+
+
+def _outside(what: str, row: PassageRow | SentenceRow) -> str:
+    return (
+        f"the {what} of turn {row.turn} at character {row.start} is not inside a turn of the thread"
+    )
 
 
 def _vectors(what: str, vectors: Sequence[Vector] | Vectors, dimension: int) -> list[str]:

@@ -35,6 +35,19 @@ class PassageRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SentenceRow:
+    """A sentence of a turn or passage that has several.
+
+    It begins at character `start` of the turn's text and ends where the next sentence or passage
+    begins. `turn` and `start` are its key. The sentences of a turn are written and removed with it.
+    """
+
+    turn: int
+    start: int
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EpisodeRow:
     """An episode; it has no vector while it is open."""
 
@@ -70,12 +83,13 @@ class Changes:
     Attributes:
         turns: New turns.
         passages: Further passages of new turns.
+        sentences: Sentences of new turns.
         episodes: New, closed or resummarised episodes.
         clusters: New or changed clusters.
         joined: New memberships, as (cluster, episode), of clusters that only gained members.
         rewritten: Clusters whose memberships are all rewritten.
         spans: New spans.
-        removed_turns: Removed turns; their passages are removed with them.
+        removed_turns: Removed turns; their passages and sentences are removed with them.
         removed_episodes: Removed episodes.
         removed_clusters: Removed clusters.
         removed_spans: Removed spans, as (first, last).
@@ -83,6 +97,7 @@ class Changes:
 
     turns: tuple[TurnRow, ...] = ()
     passages: tuple[PassageRow, ...] = ()
+    sentences: tuple[SentenceRow, ...] = ()
     episodes: tuple[EpisodeRow, ...] = ()
     clusters: tuple[ClusterRow, ...] = ()
     joined: tuple[tuple[int, int], ...] = ()
@@ -131,6 +146,7 @@ class ThreadState:
         open_turns: The turns of the open episode.
         spans: All spans, ordered by first and last turn.
         passages: Further passages of long turns, ordered by turn and start.
+        sentences: Sentences of turns, ordered by turn and start.
     """
 
     version: int
@@ -144,6 +160,7 @@ class ThreadState:
     open_turns: list[Turn] = field(default_factory=list)
     spans: list[SpanRow] = field(default_factory=list)
     passages: list[PassageRow] = field(default_factory=list)
+    sentences: list[SentenceRow] = field(default_factory=list)
 
 
 EMPTY = ThreadState(

@@ -5,14 +5,15 @@ from collections.abc import Iterator
 from tsim.codec import vector_to_bytes
 from tsim.embed import Embedder
 from tsim.embed.protocol import vector_cache
-from tsim.state import ClusterRow, PassageRow, SpanRow, ThreadState
+from tsim.state import ClusterRow, PassageRow, SentenceRow, SpanRow, ThreadState
 from tsim.store import Store
 
 
 class CachedVectors:
     """The vectors of a thread that an embedder may have in a cache; none if it has no cache.
 
-    Vectors are compared, not texts: whatever was derived from a turn (passages, runs, summaries)
+    Vectors are compared, not texts: whatever was derived from a turn (passages, sentences, runs,
+    summaries)
     is found, too.
     """
 
@@ -40,8 +41,9 @@ class CachedVectors:
 
 def _vectors(state: ThreadState) -> Iterator[bytes]:
     yield from map(vector_to_bytes, state.turn_vectors)
-    rows: list[PassageRow | SpanRow | ClusterRow] = [
+    rows: list[PassageRow | SentenceRow | SpanRow | ClusterRow] = [
         *state.passages,
+        *state.sentences,
         *state.spans,
         *state.clusters,
     ]

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tsim.consistency import inconsistencies, passages_outside
+from tsim.consistency import inconsistencies, parts_outside
 from tsim.errors import StoreError
 from tsim.store import Accepted, Store
 from tsim.store.agreement import differing
@@ -20,6 +20,7 @@ class Verification:
         clusters: Number of clusters in them.
         spans: Number of embedded runs of turns in them.
         passages: Number of further passages of long turns in them.
+        sentences: Number of sentences in them that are embedded by themselves.
         problems: The problems found.
     """
 
@@ -29,6 +30,7 @@ class Verification:
     clusters: int
     spans: int = 0
     passages: int = 0
+    sentences: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -50,7 +52,7 @@ def verify(store: Store, dimension: int, *, settings: Accepted, summarises: bool
         names = store.threads()
     except StoreError as error:
         problems = [str(error)]
-    counts = [0, 0, 0, 0, 0]
+    counts = [0, 0, 0, 0, 0, 0]
     for name in names:
         try:
             with store.snapshot() as reader:
@@ -65,12 +67,13 @@ def verify(store: Store, dimension: int, *, settings: Accepted, summarises: bool
             len(state.clusters),
             len(state.spans),
             len(state.passages),
+            len(state.sentences),
         )
         counts = [count + size for count, size in zip(counts, sizes, strict=True)]
         lengths = {turn.id: len(turn.text) for turn in turns}
         found = [
             *inconsistencies(state, dimension, summarises=summarises),
-            *passages_outside(state.passages, lengths),
+            *parts_outside(state, lengths),
         ]
         problems += [f"thread {name!r}: {problem}" for problem in dict.fromkeys(found)]
         if lengths.keys() != {*state.turn_ids}:
@@ -88,6 +91,7 @@ def verify(store: Store, dimension: int, *, settings: Accepted, summarises: bool
         clusters=counts[2],
         spans=counts[3],
         passages=counts[4],
+        sentences=counts[5],
         problems=tuple(problems),
     )
 

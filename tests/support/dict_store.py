@@ -19,6 +19,7 @@ from tsim.state import (
     Counters,
     EpisodeRow,
     PassageRow,
+    SentenceRow,
     SpanRow,
     ThreadState,
     TurnRow,
@@ -40,6 +41,7 @@ class KeptThread:
     clusters: Mapping[int, ClusterRow] = field(default_factory=dict)
     spans: Mapping[tuple[int, int], SpanRow] = field(default_factory=dict)
     passages: Mapping[tuple[int, int], PassageRow] = field(default_factory=dict)
+    sentences: Mapping[tuple[int, int], SentenceRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,11 @@ class Kept:
                 before.spans,
                 {(row.first, row.last): row for row in changes.spans},
                 changes.removed_spans,
+            ),
+            sentences=_merged(
+                before.sentences,
+                {(row.turn, row.start): row for row in changes.sentences},
+                [key for key in before.sentences if key[0] in changes.removed_turns],
             ),
             passages=_merged(
                 before.passages,
@@ -138,6 +145,7 @@ class DictReader:
             open_turns=self.open_turns(thread),
             spans=[row for row in found.spans.values() if row.last >= oldest and turn != MAX_ID],
             passages=[row for row in found.passages.values() if row.turn >= turn],
+            sentences=[row for row in found.sentences.values() if row.turn >= turn],
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:

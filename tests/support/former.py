@@ -8,6 +8,7 @@ STEPS = {
         "ALTER TABLE turn DROP COLUMN vector_crc",
     ),
     6: ("DROP TABLE line",),
+    7: ("DROP TABLE sentence",),
 }
 
 

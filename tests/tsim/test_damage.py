@@ -348,10 +348,11 @@ def test_what_was_written_before_there_were_checksums_gets_them(whole, tmp_path)
     path = tmp_path / "memory.db"
     shutil.copy(source, path)
     with closing(sqlite3.connect(path)) as connection, connection:
-        for table, covered in COVERED.items():
-            for name in covered:
+        connection.execute("DROP TABLE sentence")
+        for table in COVERED.keys() - {"sentence"}:
+            for name in COVERED[table]:
                 connection.execute(f"ALTER TABLE {table} DROP COLUMN {name}")
-        connection.execute("DELETE FROM migration WHERE number = 5")
+        connection.execute("DELETE FROM migration WHERE number IN (5, 7)")
     with opened(path, read_only=True) as memory:
         assert exported(memory) == content
         (problem,) = memory.verify().problems

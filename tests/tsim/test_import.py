@@ -160,7 +160,7 @@ CRAFTED = {
     "unknown kind": lambda lines: lines.append({"kind": "command"}),
     "no object": lambda lines: lines.append([1]),
     "null": lambda lines: lines.append(None),
-    "version": lambda lines: lines[0].update(version=3),
+    "version": lambda lines: lines[0].update(version=4),
     "settings": lambda lines: lines[0].update(settings={"model": 5}),
     "other model": lambda lines: lines[0]["settings"].update(model="other"),
 }

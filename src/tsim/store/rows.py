@@ -21,6 +21,10 @@ def new_rows(number: int, changes: Changes) -> dict[str, Iterable[tuple[object, 
             _summed(key_of(number, p.turn), p.start, vector_to_bytes(p.vector))
             for p in changes.passages
         ),
+        "sentence": (
+            _summed(key_of(number, s.turn), s.start, vector_to_bytes(s.vector))
+            for s in changes.sentences
+        ),
         "episode": (
             _summed(key_of(number, e.id), None if e.vector is None else vector_to_bytes(e.vector))
             for e in changes.episodes
@@ -44,6 +48,7 @@ def removed_ids(changes: Changes) -> Mapping[str, tuple[int, ...]]:
     return {
         "turn": changes.removed_turns,
         "passage": changes.removed_turns,
+        "sentence": changes.removed_turns,
         "episode": changes.removed_episodes,
         "cluster": changes.removed_clusters,
         "member": (*changes.removed_clusters, *changes.rewritten),

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from tsim.state import Changes, ClusterRow, Counters, EpisodeRow, PassageRow, SpanRow, TurnRow
+from tsim.state import (
+    Changes,
+    ClusterRow,
+    Counters,
+    EpisodeRow,
+    PassageRow,
+    SentenceRow,
+    SpanRow,
+    TurnRow,
+)
 from tsim.types import Turn
 from tsim.vectors import Vector
 
@@ -30,6 +39,11 @@ def passage(turn: int, start: int) -> PassageRow:
     return PassageRow(turn=turn, start=start, vector=vector(1000 * turn + start))
 
 
+def sentence(turn: int, start: int) -> SentenceRow:
+    """Returns a sentence of a turn."""
+    return SentenceRow(turn=turn, start=start, vector=vector(2000 * turn + start))
+
+
 def cluster(number: int, *members: int) -> ClusterRow:
     """Returns a cluster of the given episodes."""
     total = np.array([number, 1 / 3, 2], dtype=np.float64)
@@ -45,6 +59,7 @@ def span(first: int, last: int, number: int | None = None) -> SpanRow:
 FIRST = Changes(
     turns=(turn(0), turn(1), turn(2, 1)),
     passages=(passage(1, 7), passage(2, 3), passage(1, 4)),
+    sentences=(sentence(2, 3), sentence(1, 5), sentence(1, 0)),
     episodes=(EpisodeRow(id=0, vector=vector(9)), EpisodeRow(id=1, vector=None)),
     clusters=(cluster(0, 0),),
     joined=((0, 0),),
@@ -54,6 +69,7 @@ COUNTERS = Counters(turn=3, episode=2, cluster=1)
 SECOND = Changes(
     turns=(turn(3, 1), turn(4, 2)),
     passages=(passage(4, 5),),
+    sentences=(sentence(4, 0),),
     episodes=(EpisodeRow(id=1, vector=vector(7)), EpisodeRow(id=2, vector=None)),
     clusters=(cluster(0, 0, 1), cluster(1, 1)),
     joined=((0, 1), (1, 1)),

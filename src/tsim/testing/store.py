@@ -24,6 +24,7 @@ from tsim.testing.samples import (
     REMOVAL,
     SECOND,
     passage,
+    sentence,
     span,
     turn,
     vector,
@@ -36,7 +37,8 @@ class StoreConformance:
 
     **Durability.** Committed data is read back bit for bit after closing and reopening the store:
     texts in any script, times, vectors, sums (`test_what_is_written_…`, `test_long_texts_…`,
-    `test_the_highest_ids_…`, `test_spans_are_read_back_…`, `test_passages_…`). Characters that only
+    `test_the_highest_ids_…`, `test_spans_are_read_back_…`, `test_passages_…`,
+    `test_sentences_…`). Characters that only
     some stores support, such as NUL, are not tested; a store that cannot represent a text raises
     `InputError` and writes nothing.
 
@@ -91,6 +93,7 @@ class StoreConformance:
                 assert (state.turn_ids, state.episodes, state.clusters) == ([], [], [])
                 assert state.spans == []
                 assert state.passages == []
+                assert state.sentences == []
                 assert state.counters == Counters()
             assert store.turns("a", [0]) == store.open_turns("a") == []
             assert [*store.all_turns("a")] == []
@@ -154,6 +157,27 @@ class StoreConformance:
             store.remove("b")
             assert store.commit("b", Changes(), Counters(), expected=0, settings={})
             assert store.load("b").passages == []
+
+    def test_sentences_are_read_back_exactly_and_follow_their_turns(self, tmp_path: Path) -> None:
+        """They are ordered by turn and start, read with their turns and removed with them."""
+        with closing(self.open_store(tmp_path)) as store:
+            _, second = _both(store)
+            assert store.commit("b", FIRST, COUNTERS, expected=0, settings={})
+        with closing(self.open_store(tmp_path)) as store:
+            keys = [(1, 0), (1, 5), (2, 3), (4, 0)]
+            for first in range(6):
+                found = store.load_since("a", turn=first, episode=0).sentences
+                expected = [key for key in keys if key[0] >= first]
+                assert [(s.turn, s.start) for s in found] == expected
+                for one in found:
+                    np.testing.assert_array_equal(one.vector, sentence(one.turn, one.start).vector)
+                    assert one.vector.dtype == np.float32
+            assert store.commit("a", REMOVAL, LATER, expected=second[0], settings={})
+            assert [(s.turn, s.start) for s in store.load("a").sentences] == keys[2:]
+            assert len(store.load("b").sentences) == 3
+            store.remove("b")
+            assert store.commit("b", Changes(), Counters(), expected=0, settings={})
+            assert store.load("b").sentences == []
 
     def test_the_nearest_turns_are_those_of_the_highest_cosine(self, tmp_path: Path) -> None:
         """As if all vectors were in RAM, whatever the number of turns; equal ones by id."""

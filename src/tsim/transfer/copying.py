@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tsim import unfinished
 from tsim.arguments import path as checked_path
-from tsim.consistency import inconsistencies, passages_outside
+from tsim.consistency import inconsistencies, parts_outside
 from tsim.errors import InputError, StoreError
 from tsim.state import Changes, TurnRow
 from tsim.store import Reader, Store, Written, exists, is_address, open_store, shown
@@ -118,7 +118,7 @@ def _contents(
         width = state.turn_vectors.shape[1]
         problems = [
             *inconsistencies(state, width, summarises=False),
-            *passages_outside(state.passages, lengths),
+            *parts_outside(state, lengths),
             *([] if [*lengths] == state.turn_ids else ["turns and vectors do not match"]),
         ]
         for problem in problems:
@@ -135,6 +135,7 @@ def _contents(
         changes = Changes(
             turns=tuple(rows),
             passages=tuple(state.passages),
+            sentences=tuple(state.sentences),
             episodes=tuple(state.episodes),
             clusters=tuple(state.clusters),
             rewritten=tuple(cluster.id for cluster in state.clusters),

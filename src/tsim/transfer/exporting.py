@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from tsim import unfinished
 from tsim.codec import sum_to_bytes, vector_to_bytes
 from tsim.errors import InputError
+from tsim.state import ThreadState
 from tsim.store import Reader, Store, require_thread
 from tsim.transfer.lines import (
     ClusterLine,
@@ -15,9 +16,11 @@ from tsim.transfer.lines import (
     EpisodeLine,
     Head,
     PassageLine,
+    SentenceLine,
     SpanLine,
     ThreadLine,
     TurnLine,
+    Version,
     dump,
     to_text,
 )
@@ -80,8 +83,8 @@ def _lines(reader: Reader, threads: Sequence[str]) -> Iterator[dict[str, Any]]:
         for name in threads
         for _, turn in reader.all_turns(name)
     )
-    divided = any(reader.load(name).passages for name in threads)
-    yield Head(version=2 if named or divided else 1, settings=reader.settings()).model_dump()
+    version = max([2 if named else 1, *(_version(reader.load(name)) for name in threads)])
+    yield Head(version=version, settings=reader.settings()).model_dump()
     for name in threads:
         state = reader.load(name)
         yield ThreadLine(
@@ -105,6 +108,10 @@ def _lines(reader: Reader, threads: Sequence[str]) -> Iterator[dict[str, Any]]:
             yield PassageLine(
                 turn=passage.turn, start=passage.start, vector=_text(passage.vector)
             ).model_dump()
+        for sentence in state.sentences:
+            yield SentenceLine(
+                turn=sentence.turn, start=sentence.start, vector=_text(sentence.vector)
+            ).model_dump()
         for row in state.episodes:
             yield EpisodeLine(
                 id=row.id, vector=None if row.vector is None else _text(row.vector)
@@ -118,6 +125,11 @@ def _lines(reader: Reader, threads: Sequence[str]) -> Iterator[dict[str, Any]]:
                 total=to_text(sum_to_bytes(cluster.total)),
                 vector=_text(cluster.vector),
             ).model_dump()
+
+
+def _version(state: ThreadState) -> Version:
+    """Returns the first version of exports that has all that a thread has."""
+    return 3 if state.sentences else 2 if state.passages else 1
 
 
 def _text(vector: Vector) -> str:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from tsim.checking import check_name, check_turn
 from tsim.codec import sum_from_bytes, vector_from_bytes
-from tsim.consistency import inconsistencies, passages_outside
+from tsim.consistency import inconsistencies, parts_outside
 from tsim.errors import InputError, MismatchError
 from tsim.state import (
     Changes,
@@ -25,6 +25,7 @@ from tsim.state import (
     Counters,
     EpisodeRow,
     PassageRow,
+    SentenceRow,
     SpanRow,
     ThreadState,
     TurnRow,
@@ -41,6 +42,7 @@ from tsim.transfer.lines import (
     Head,
     PassageLine,
     Row,
+    SentenceLine,
     SpanLine,
     ThreadLine,
     TurnLine,
@@ -225,6 +227,10 @@ def _gather(section: _Section, dimension: int, summarises: bool) -> Written:
         PassageRow(turn=row.turn, start=row.start, vector=_vector(row, row.vector, dimension))
         for row in section.of(PassageLine)
     ]
+    sentences = [
+        SentenceRow(turn=row.turn, start=row.start, vector=_vector(row, row.vector, dimension))
+        for row in section.of(SentenceLine)
+    ]
     episodes = [
         EpisodeRow(
             id=row.id,
@@ -239,6 +245,7 @@ def _gather(section: _Section, dimension: int, summarises: bool) -> Written:
     clusters = [_cluster(row, dimension) for row in section.of(ClusterLine)]
     _require_ascending("turn", turns, lambda row: row.turn.id)
     _require_ascending("passage", passages, lambda row: (row.turn, row.start))
+    _require_ascending("sentence", sentences, lambda row: (row.turn, row.start))
     _require_ascending("episode", episodes, lambda row: row.id)
     _require_ascending("span", spans, lambda row: (row.first, row.last))
     _require_ascending("cluster", clusters, lambda row: row.id)
@@ -261,16 +268,18 @@ def _gather(section: _Section, dimension: int, summarises: bool) -> Written:
         clusters=clusters,
         spans=spans,
         passages=passages,
+        sentences=sentences,
     )
     lengths = {row.turn.id: len(row.turn.text) for row in turns}
     for problem in (
         *inconsistencies(state, dimension, summarises=summarises),
-        *passages_outside(passages, lengths),
+        *parts_outside(state, lengths),
     ):
         raise InputError(problem)
     changes = Changes(
         turns=tuple(turns),
         passages=tuple(passages),
+        sentences=tuple(sentences),
         episodes=tuple(episodes),
         clusters=tuple(clusters),
         rewritten=tuple(row.id for row in clusters),

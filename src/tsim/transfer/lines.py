@@ -1,9 +1,9 @@
 """The lines of an export.
 
-An export is a head, then for each thread its own line and those of its turns, passages, episodes,
-spans and clusters, in this order, and an end that has the number and the hash of all lines before
-it. Version 2 has external ids, meta and passages. A memory without them is exported as version 1,
-which earlier versions of this package can import.
+An export is a head, then for each thread its own line and those of its turns, passages,
+sentences, episodes, spans and clusters, in this order, and an end that has the number and the hash
+of all lines before it. Version 2 has external ids, meta and passages, version 3 sentences. A memory
+without them is exported as an earlier version, which earlier versions of this package can import.
 """
 
 import base64
@@ -17,6 +17,7 @@ from tsim.state import MAX_ID
 from tsim.types import Meta
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+Version: TypeAlias = Literal[1, 2, 3]
 NextId = Annotated[int, Field(ge=0, le=MAX_ID + 1)]
 
 
@@ -31,7 +32,7 @@ class Head(Line):
 
     kind: Literal["memory"] = "memory"
     format: Literal["tsim-memory"] = "tsim-memory"
-    version: Literal[1, 2]
+    version: Version
     settings: dict[str, str]
 
 
@@ -73,6 +74,15 @@ class PassageLine(Line):
     vector: str
 
 
+class SentenceLine(Line):
+    """A sentence of a turn."""
+
+    kind: Literal["sentence"] = "sentence"
+    turn: Id
+    start: int
+    vector: str
+
+
 class EpisodeLine(Line):
     """An episode."""
 
@@ -108,11 +118,11 @@ class End(Line):
     sha256: str
 
 
-Row: TypeAlias = TurnLine | PassageLine | EpisodeLine | SpanLine | ClusterLine
+Row: TypeAlias = TurnLine | PassageLine | SentenceLine | EpisodeLine | SpanLine | ClusterLine
 AnyLine: TypeAlias = Head | ThreadLine | Row | End
 ANY: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminator="kind")])
 # The rows of a thread, in the order in which they are exported.
-ROWS = (TurnLine, PassageLine, EpisodeLine, SpanLine, ClusterLine)
+ROWS = (TurnLine, PassageLine, SentenceLine, EpisodeLine, SpanLine, ClusterLine)
 
 
 def dump(line: dict[str, Any]) -> bytes:

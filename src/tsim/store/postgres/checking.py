@@ -12,7 +12,7 @@ PAGE = 2000
 # What the columns of checksums are called in tables of rows that belong to threads.
 KEY = f"(thread << {SHIFT}) + id"
 # The columns that tell rows of an id apart.
-BESIDE = {"passage": "start", "member": "episode", "span": "first"}
+BESIDE = {"passage": "start", "sentence": "start", "member": "episode", "span": "first"}
 VECTORS = ("turn", "passage")
 
 

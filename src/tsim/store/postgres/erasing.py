@@ -13,7 +13,7 @@ from tsim.errors import StoreError
 from tsim.store.postgres.transactions import Transactions
 
 # Tables with texts, names, or vectors made from texts.
-TABLES = ("thread", "turn", "passage", "episode", "cluster", "member", "span")
+TABLES = ("thread", "turn", "passage", "sentence", "episode", "cluster", "member", "span")
 # Bytes of all of them up to which they are written anew, in about as many milliseconds per MiB.
 LARGEST = 32 << 20
 # Seconds for which it is tried, and between two attempts. Nobody is held up meanwhile.

@@ -15,6 +15,7 @@ from tsim.state import (
     Counters,
     EpisodeRow,
     PassageRow,
+    SentenceRow,
     SpanRow,
     ThreadState,
 )
@@ -40,6 +41,7 @@ PASSAGES = (
     f"SELECT id, vector, start FROM tsim.passage WHERE {OWN} AND (id, start) > (%s, %s) "
     f"ORDER BY id, start LIMIT {PAGE}"
 )
+SENTENCES = PASSAGES.replace("passage", "sentence")
 SPANS = (
     f"SELECT id, vector, first FROM tsim.span WHERE {OWN} AND (id, first) > (%s, %s) "
     f"ORDER BY id, first LIMIT {PAGE}"
@@ -235,9 +237,10 @@ class PostgresReader:
         if not all(0 <= counter <= MAX_ID + 1 for counter in counters):
             raise ValueError(f"its counters are {counters}")
         own = (self._namespace, head.number)
-        turns, passages, spans, opened, episodes, clusters, members = self._run(
+        turns, passages, sentences, spans, opened, episodes, clusters, members = self._run(
             (TURNS, (*own, turn - 1)),
             (PASSAGES, (*own, turn, -1)),
+            (SENTENCES, (*own, turn, -1)),
             (LATEST_SPANS, (*own, *own, turn)),
             self._open_query(head),
             (EPISODES, (*own, episode)),
@@ -263,6 +266,12 @@ class PostgresReader:
                 PassageRow(turn=number, start=start, vector=vector)
                 for number, vector, start in zip(
                     *self._columns(PASSAGES, head, passages, to_matrix), strict=True
+                )
+            ],
+            sentences=[
+                SentenceRow(turn=number, start=start, vector=vector)
+                for number, vector, start in zip(
+                    *self._columns(SENTENCES, head, sentences, _matrix), strict=True
                 )
             ],
         )

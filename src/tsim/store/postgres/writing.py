@@ -29,6 +29,7 @@ COLUMNS = {
         "vector_crc": "bigint",
     },
     "passage": {"id": "bigint", "start": "bigint", "vector": "vector", "crc": "bigint"},
+    "sentence": {"id": "bigint", "start": "bigint", "vector": "bytea", "crc": "bigint"},
     "episode": {"id": "bigint", "vector": "bytea", "crc": "bigint"},
     "cluster": {"id": "bigint", "total": "bytea", "vector": "bytea", "crc": "bigint"},
     "member": {"id": "bigint", "episode": "bigint", "crc": "bigint"},

@@ -12,6 +12,7 @@ TABLES = {
     "thread": "next_cluster",
     "turn": "vector",
     "passage": "vector",
+    "sentence": "vector",
     "episode": "vector",
     "cluster": "vector",
     "span": "vector",

@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS migration (
 # What SQL alone cannot do, after a step.
 AFTER = {5: fill}
 # Steps that reading can do without.
-SPARED = (5,)
+SPARED = (5, 7)
 
 
 def known() -> list[Migration]:

@@ -16,6 +16,7 @@ from tsim.state import (
     Counters,
     EpisodeRow,
     PassageRow,
+    SentenceRow,
     SpanRow,
     ThreadState,
 )
@@ -107,7 +108,14 @@ class SqliteReader:
             clusters=self._clusters(number),
             open_turns=self._open_turns(number),
             spans=self._spans(number, turn),
-            passages=self._passages(number, turn),
+            passages=[
+                PassageRow(turn=owner, start=start, vector=vector)
+                for owner, start, vector in self._parts("passage", number, turn)
+            ],
+            sentences=[
+                SentenceRow(turn=owner, start=start, vector=vector)
+                for owner, start, vector in self._parts("sentence", number, turn)
+            ],
         )
 
     def episode_turns(self, thread: str, episodes: Sequence[int]) -> dict[int, list[Turn]]:
@@ -217,16 +225,16 @@ class SqliteReader:
                 block = np.frombuffer(b"".join(vector for _, vector in some), dtype="<f4")
                 yield [id_of(key) for key, _ in some], block.reshape(len(some), -1)
 
-    def _passages(self, number: int, first: int) -> list[PassageRow]:
-        """Reads the further passages of turns."""
+    def _parts(self, table: str, number: int, first: int) -> Iterator[tuple[int, int, Vector]]:
+        """Reads parts of turns: the turn of each, where it begins, and its vector."""
+        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)):
+            return iter(())  # an older file that is only read
         query = (
-            "SELECT key, vector, start FROM passage WHERE key BETWEEN ? AND ? ORDER BY key, start"
+            f"SELECT key, vector, start FROM {table} "  # noqa: S608
+            "WHERE key BETWEEN ? AND ? ORDER BY key, start"
         )
-        keys, vectors, starts = self._columns("passage", query, span_of(number, first))
-        return [
-            PassageRow(turn=id_of(key), start=start, vector=vector)
-            for key, start, vector in zip(keys, starts, vectors, strict=True)
-        ]
+        keys, vectors, starts = self._columns(table, query, span_of(number, first))
+        return zip(map(id_of, keys), starts, vectors, strict=True)
 
     def _episodes(self, number: int, first: int) -> list[EpisodeRow]:
         bounds = span_of(number, first)

@@ -11,6 +11,7 @@ from tsim.store.sqlite.reader import SCRUB
 TABLES = {
     "turn": "key",
     "passage": "key",
+    "sentence": "key",
     "episode": "key",
     "cluster": "key",
     "member": "cluster",
@@ -19,6 +20,7 @@ TABLES = {
 INSERTS = {
     "turn": "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     "passage": "INSERT INTO passage VALUES (?, ?, ?, ?)",
+    "sentence": "INSERT INTO sentence VALUES (?, ?, ?, ?)",
     "episode": "INSERT OR REPLACE INTO episode VALUES (?, ?, ?)",
     "cluster": "INSERT OR REPLACE INTO cluster VALUES (?, ?, ?, ?)",
     "member": "INSERT INTO member VALUES (?, ?, ?)",
