@@ -13,7 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from tsim.embed import Embedder, embed_passages, find_passages
+from tsim.embed import (
+    Embedder,
+    embed_passages,
+    embed_sentences,
+    find_passages,
+)
 from tsim.engine import Host, LateSettings, Query
 from tsim.engine.late.engine import LateEngine
 from tsim.engine.late.passages import Range
@@ -109,7 +114,8 @@ class FittingThread:
             texts = [new.text for new in some]
             starts = find_passages(embedder, texts)
             vectors = embed_passages(embedder, texts, starts)
-            self.engine.grow(some, vectors, self._host, starts=starts)
+            said = embed_sentences(embedder, texts, starts) if settings.sentences else None
+            self.engine.grow(some, vectors, self._host, starts=starts, sentences=said)
 
     def places(self, case: Case) -> list[int]:
         """Returns the places of the evidence of a question."""

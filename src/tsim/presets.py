@@ -138,6 +138,7 @@ UNFITTED_LATE = LateSettings(
     ),
     runs=RunSettings(thresholds=(0.1, 0.3, 0.6), max_turns=12, max_words=180, embedded=True),
     span=SpanSettings(
+        sentence_weight=0.4,
         window_turns=6,
         rarity_power=2.0,
         name_factor=2.0,
@@ -168,18 +169,34 @@ UNFITTED_LATE = LateSettings(
 # all-MiniLM-L6-v2 know English words and how English speakers talk about themselves; other models
 # are used for other languages. Chosen on the data set `languages`.
 OTHER_MODELS = 2.0
-# Runs are not embedded: their vectors are the means of their turns' vectors.
-UNFITTED_LIGHT = replace(UNFITTED_LATE, runs=replace(UNFITTED_LATE.runs, embedded=False))
+# Neither runs nor sentences are embedded: the vectors of runs are the means of their turns'.
+UNFITTED_LIGHT = replace(
+    UNFITTED_LATE,
+    runs=replace(UNFITTED_LATE.runs, embedded=False),
+    span=replace(UNFITTED_LATE.span, sentence_weight=0.0),
+)
 BASE = "all-MiniLM-L6-v2"
 LATE: Preset[LateSettings] = Preset(
     name="late",
     settings=apply(UNFITTED_LATE, load("late", BASE)),
     # With other weights for searches, and boundaries that differ in the fifth digit: what these
     # stored is used as it is. The second and fourth are for models without weights of their own.
-    former=("late/52cf1a81b639", "late/e9df40c5bc26", "late/fd4158e586b8", "late/8097d201f654"),
+    # The last four, for each model with weights and for others, embedded no sentences.
+    former=(
+        "late/52cf1a81b639",
+        "late/e9df40c5bc26",
+        "late/fd4158e586b8",
+        "late/8097d201f654",
+        "late/7de05adf7578",
+        "late/9676052765ac",
+        "late/866ce117006d",
+        "late/8aac817e62d3",
+    ),
 )
 LIGHT: Preset[LateSettings] = Preset(
-    name="light", settings=apply(UNFITTED_LIGHT, load("light", BASE))
+    name="light",
+    settings=apply(UNFITTED_LIGHT, load("light", BASE)),
+    former=("light/94ff6444a29c", "light/b3b49e489f80", "light/2dc6f7b95ea2"),
 )
 DEFAULT: AnyPreset = LATE
 PRESETS: Mapping[str, AnyPreset] = {

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tsim.contention import Remembering, Turns
-from tsim.embed import Embedder, Starts, find_passages
-from tsim.engine import Host
+from tsim.embed import Embedder, Sentences, Starts, ends, find_passages, find_sentences
+from tsim.engine import Host, Settings
 from tsim.presets import AnyPreset
 from tsim.state import (
     EMPTY,
@@ -19,6 +19,7 @@ from tsim.state import (
     ClusterRow,
     EpisodeRow,
     PassageRow,
+    SentenceRow,
     SpanRow,
     ThreadState,
     TurnRow,
@@ -120,23 +121,28 @@ def _read(
 
 
 def passage_vectors(state: ThreadState) -> dict[Passage, Vector]:
-    """Returns the vectors of all passages of a thread.
+    """Returns the vectors of all passages and sentences of a thread.
 
     The end of a passage is part of its key: the first passage of a turn that was not divided is
-    not that of one that was.
+    not that of one that was, nor its first sentence.
     """
-    starts: dict[int, list[tuple[int, Vector]]] = {
-        turn: [(0, vector)] for turn, vector in zip(state.turn_ids, state.turn_vectors, strict=True)
+    passages: dict[int, dict[int, Vector]] = {
+        turn: {0: vector} for turn, vector in zip(state.turn_ids, state.turn_vectors, strict=True)
     }
+    sentences: dict[int, dict[int, Vector]] = {}
     for row in state.passages:
-        starts[row.turn].append((row.start, row.vector))
-    return {
-        (turn, start, end): vector
-        for turn, parts in starts.items()
-        for (start, vector), end in zip(
-            parts, [*(start for start, _ in parts[1:]), None], strict=True
-        )
-    }
+        passages[row.turn][row.start] = row.vector
+    for said in state.sentences:
+        sentences.setdefault(said.turn, {})[said.start] = said.vector
+    found: dict[Passage, Vector] = {}
+    for turn, parts in passages.items():
+        divided = tuple(parts)
+        for some in (parts, sentences.get(turn, {})):
+            starts = tuple(some)
+            others = () if some is parts else divided
+            for start, end in zip(starts, ends(others, starts), strict=True):
+                found[turn, start, end] = some[start]
+    return found
 
 
 def _report(progress: Callable[[int, int], None], before: int, total: int, done: int) -> None:
@@ -161,10 +167,11 @@ class Replay:
         """
         self.known: dict[Passage, Vector] = {}
         self._embedder = embedder
-        self._divides = preset.settings.divides
+        self._settings = preset.settings
         self.engine = preset.settings.engine(embedder.dimension, EMPTY)
         self._rows: list[TurnRow] = []
         self._passages: list[PassageRow] = []
+        self._sentences: list[SentenceRow] = []
         self._episodes: dict[int, EpisodeRow] = {}
         self._clusters: dict[int, ClusterRow] = {}
         self._spans: dict[tuple[int, int], SpanRow] = {}
@@ -192,9 +199,9 @@ class Replay:
         before = len(self._rows)
         for run in _runs(turns):
             self.engine.skip_to(run[0].id)
-            starts, vectors = _embedded(self._embedder, run, self.known, divides=self._divides)
+            starts, vectors, said = _embedded(self._embedder, run, self.known, self._settings)
             new = [turn.again() for turn in run]
-            changes, _ = self.engine.grow(new, vectors, self.host, starts=starts)
+            changes, _ = self.engine.grow(new, vectors, self.host, starts=starts, sentences=said)
             self._note(changes)
             if progress:
                 progress(len(self._rows) - before)
@@ -209,6 +216,7 @@ class Replay:
         changes = Changes(
             turns=tuple(self._rows),
             passages=tuple(self._passages),
+            sentences=tuple(self._sentences),
             episodes=tuple(self._episodes[key] for key in sorted(self._episodes)),
             clusters=tuple(self._clusters[key] for key in sorted(self._clusters)),
             rewritten=tuple(sorted(self._clusters)),
@@ -219,6 +227,7 @@ class Replay:
     def _note(self, changes: Changes) -> None:
         self._rows += changes.turns
         self._passages += changes.passages
+        self._sentences += changes.sentences
         for row in changes.turns:
             self._by_episode[row.episode].append(row.turn)
         self._episodes.update((episode.id, episode) for episode in changes.episodes)
@@ -231,24 +240,36 @@ class Replay:
 
 
 def _embedded(
-    embedder: Embedder, turns: Sequence[Turn], known: Mapping[Passage, Vector], *, divides: bool
-) -> tuple[list[Starts], Vectors]:
-    """Returns the passages of turns and their vectors, embedding those that are not known."""
+    embedder: Embedder, turns: Sequence[Turn], known: Mapping[Passage, Vector], settings: Settings
+) -> tuple[list[Starts], Vectors, Sentences | None]:
+    """Returns the passages and sentences of turns, embedding those that are not known."""
     texts = [turn.text for turn in turns]
     starts: list[Starts] = [(0,)] * len(texts)
-    if divides:
+    if settings.divides:
         starts = find_passages(embedder, texts)
-    keys: list[Passage] = [
-        (turn.id, start, end)
-        for turn, begins in zip(turns, starts, strict=True)
-        for start, end in zip(begins, [*begins[1:], None], strict=True)
-    ]
+    said = find_sentences(texts, starts) if settings.sentences else [()] * len(texts)
+
+    def keys(begins: Sequence[Starts], others: Sequence[Starts]) -> list[Passage]:
+        return [
+            (turn.id, start, end)
+            for turn, own, divided in zip(turns, begins, others, strict=True)
+            for start, end in zip(own, ends(divided, own), strict=True)
+        ]
+
     by_id = dict(zip((turn.id for turn in turns), texts, strict=True))
-    missing = [key for key in keys if key not in known]
-    texts = [by_id[turn][start:end] for turn, start, end in missing]
-    fresh = embedder.embed(texts) if texts else ()
+    passages, parts = keys(starts, starts), keys(said, starts)
+    some = {(turn, start, end): by_id[turn][start:end] for turn, start, end in passages}
+    some |= {(turn, start, end): by_id[turn][start:end].strip() for turn, start, end in parts}
+    missing = [key for key in some if key not in known]
+    fresh = embedder.embed([some[key] for key in missing]) if missing else ()
     found = dict(zip(missing, fresh, strict=True))
-    return starts, np.stack([found[key] if key in found else known[key] for key in keys])
+
+    def rows(keys: Sequence[Passage]) -> Vectors:
+        vectors = [found[key] if key in found else known[key] for key in keys]
+        return np.array(vectors, dtype=np.float32).reshape(len(keys), embedder.dimension)
+
+    sentences = Sentences(starts=said, vectors=rows(parts)) if settings.sentences else None
+    return starts, rows(passages), sentences
 
 
 def _runs(turns: Sequence[Turn]) -> Iterable[list[Turn]]:

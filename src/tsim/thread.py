@@ -14,7 +14,14 @@ from tsim.braiding import Braid
 from tsim.consistency import require_consistent
 from tsim.contention import FairLock, Remembering, Turns
 from tsim.counting import Tokens, open_measure
-from tsim.embed import Embedder, Starts, embed_passages, find_passages
+from tsim.embed import (
+    Embedder,
+    Sentences,
+    Starts,
+    embed_passages,
+    embed_sentences,
+    find_passages,
+)
 from tsim.embed.protocol import require_text
 from tsim.engine import Engine, Host, Query
 from tsim.errors import InputError, TsimError
@@ -592,7 +599,7 @@ class Thread(StoredThread):
             called = self._called(self._store, turns)
             while True:
                 new = missing(turns, called)
-                starts, vectors = self._embedded(embedder, [turn.text for turn in new])
+                starts, vectors, said = self._embedded(embedder, [turn.text for turn in new])
                 with self._using():
                     # End the snapshot before the engine embeds summaries, which may take a while.
                     with self._store.snapshot() as reader:
@@ -604,7 +611,7 @@ class Thread(StoredThread):
                     known = {name: engine.receipt(turn.id) for name, turn in called.items()}
                     if not new:
                         return assign(turns, [], known)
-                    changes, added = engine.grow(new, vectors, host, starts=starts)
+                    changes, added = engine.grow(new, vectors, host, starts=starts, sentences=said)
                     if self._commit(changes, engine.counters, way):
                         return assign(turns, added, known)
                     engine.undo()
@@ -613,12 +620,15 @@ class Thread(StoredThread):
 
     def _embedded(
         self, embedder: Embedder, texts: Sequence[str]
-    ) -> tuple[list[Starts] | None, Vectors]:
-        """Returns where the passages of texts begin, if they are divided, and the vectors."""
+    ) -> tuple[list[Starts] | None, Vectors, Sentences | None]:
+        """Returns where the passages of texts begin, if they are divided, and all vectors."""
         if not texts:
-            return None, EMPTY.turn_vectors
-        starts = find_passages(embedder, texts) if self._preset.settings.divides else None
-        return starts, embed_passages(embedder, texts, starts)
+            return None, EMPTY.turn_vectors, None
+        settings = self._preset.settings
+        starts = find_passages(embedder, texts) if settings.divides else None
+        vectors = embed_passages(embedder, texts, starts)
+        said = embed_sentences(embedder, texts, starts) if starts and settings.sentences else None
+        return starts, vectors, said
 
     def _called(self, reader: Reader, turns: Sequence[NewTurn]) -> dict[str, Turn]:
         """Returns the stored turns with the external ids of new ones."""

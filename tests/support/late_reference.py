@@ -7,6 +7,7 @@ import math
 
 from tsim.index import distinct, terms
 from tsim.index.speakers import first_person
+from tsim.rank.fitted import TURN_FEATURES
 
 LEAST = 1e-4
 
@@ -251,10 +252,14 @@ def tells(turns, role):
 def values(c, fitted, chances, turn_chances, sure, turns, covered, inherited):
     """Returns the value per word of each turn."""
     top = max([*chances.values(), *turn_chances.values()])
+    words = lengths(turns)
+    weight = dict(zip(TURN_FEATURES, fitted.turn, strict=True))["excess length"]
+    excess = [math.log(min(max(n / c.long_turn_words, 1.0), 10.0)) for n in words]
+    # Of what speaks against long turns, a quarter counts.
+    turn_chances = {t: p * math.exp(-0.75 * weight * excess[t]) for t, p in turn_chances.items()}
     total = sum(chance**0.75 for chance in (*chances.values(), *turn_chances.values()))
     chances = {run: chance**0.75 / total for run, chance in chances.items()}
     turn_chances = {t: chance**0.75 / total for t, chance in turn_chances.items()}
-    words = lengths(turns)
     places = range(len(words))
     density = {
         (begin, end): chance / (sum(words[begin:end]) + end - begin)

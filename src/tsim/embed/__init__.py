@@ -11,7 +11,15 @@ from tsim.embed.cores import machine_threads
 from tsim.embed.models import SELECTABLE as KNOWN_MODELS
 from tsim.embed.models import find_spec
 from tsim.embed.opening import open_embedder, open_written
-from tsim.embed.passages import Starts, embed_passages, find_passages
+from tsim.embed.passages import (
+    Sentences,
+    Starts,
+    embed_passages,
+    embed_sentences,
+    ends,
+    find_passages,
+    find_sentences,
+)
 from tsim.embed.protocol import (
     Embedder,
     TokenCounter,
@@ -44,12 +52,16 @@ __all__ = [
     "Embedder",
     "OnnxEmbedder",
     "RemoteEmbedder",
+    "Sentences",
     "Starts",
     "TokenCounter",
     "TokenEncoder",
     "embed_passages",
     "embed_queries",
+    "embed_sentences",
+    "ends",
     "find_passages",
+    "find_sentences",
     "find_spec",
     "machine_threads",
     "open_embedder",

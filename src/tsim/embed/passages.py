@@ -1,15 +1,38 @@
-"""Embeds turns passage by passage, so that no part of a long one is left unread."""
+"""Embeds turns passage by passage, so that no part of a long one is left unread.
+
+Sentences are embedded in addition, where a turn or passage has several.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 from tsim.embed.protocol import Embedder, token_counter
-from tsim.segment import CHARACTERS_PER_TOKEN, PASSAGE_TOKENS, WHOLE_TOKENS, divide
+from tsim.segment import (
+    CHARACTERS_PER_TOKEN,
+    PASSAGE_TOKENS,
+    WHOLE_TOKENS,
+    divide,
+    sentences,
+)
 from tsim.vectors import Vectors
 
 # The characters at which the passages of a text begin; the first is 0.
 Starts: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sentences:
+    """The sentences of some texts.
+
+    Attributes:
+        starts: The characters at which those of each text begin; none if it is one sentence.
+        vectors: The vectors of all of them, in order.
+    """
+
+    starts: Sequence[Starts]
+    vectors: Vectors
 
 
 def find_passages(embedder: Embedder, texts: Sequence[str]) -> list[Starts]:
@@ -29,6 +52,43 @@ def find_passages(embedder: Embedder, texts: Sequence[str]) -> list[Starts]:
         if text not in counts or counts[text] > whole
     }
     return [starts.get(text, (0,)) for text in texts]
+
+
+def find_sentences(texts: Sequence[str], starts: Sequence[Starts]) -> list[Starts]:
+    """Returns where the sentences of texts begin, given their passages.
+
+    Those of a passage that is one sentence are left out: they would be the same text again.
+    """
+    return [
+        tuple(
+            first + start
+            for first, last in pairwise([*begins, len(text)])
+            for start in sentences(text[first:last])
+        )
+        for text, begins in zip(texts, starts, strict=True)
+    ]
+
+
+def ends(passages: Starts, starts: Starts) -> list[int | None]:
+    """Returns where sentences end: where the next one, or a passage, begins; None for the last."""
+    edges = sorted({*passages, *starts})
+    following = dict(zip(edges, [*edges[1:], None], strict=True))
+    return [following[start] for start in starts]
+
+
+def embed_sentences(
+    embedder: Embedder, texts: Sequence[str], passages: Sequence[Starts]
+) -> Sentences:
+    """Finds and embeds the sentences of texts, given their passages."""
+    starts = find_sentences(texts, passages)
+    vectors = embedder.embed(
+        [
+            text[start:end].strip()
+            for text, divided, begins in zip(texts, passages, starts, strict=True)
+            for start, end in zip(begins, ends(divided, begins), strict=True)
+        ]
+    )
+    return Sentences(starts=starts, vectors=vectors)
 
 
 def embed_passages(

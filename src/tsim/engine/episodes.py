@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.assemble import WindowSettings, window
+from tsim.embed import Sentences
 from tsim.engine.attributes import Attributes
 from tsim.engine.numbered import Numbered
 from tsim.engine.outline import Outline, Reply
@@ -63,6 +64,11 @@ class EpisodeSettings:
     @property
     def divides(self) -> bool:
         """Whether long turns are divided into passages."""
+        return False
+
+    @property
+    def sentences(self) -> bool:
+        """Whether the sentences of turns are embedded as well."""
         return False
 
     def asked(self, question: str) -> list[str]:
@@ -132,6 +138,7 @@ class EpisodeEngine(Numbered):
         host: Host,
         *,
         starts: Sequence[tuple[int, ...]] | None = None,
+        sentences: Sentences | None = None,
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns, and summarises and clusters the episodes that they close."""
         rows: list[TurnRow] = []

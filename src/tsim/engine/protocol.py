@@ -5,6 +5,7 @@ from dataclasses import Field, dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from tsim.embed import Sentences
 from tsim.engine.outline import Outline, Reply
 from tsim.filter import ALL, Filter
 from tsim.state import Changes, Counters, ThreadState
@@ -116,6 +117,7 @@ class Engine(Protocol):
         host: Host,
         *,
         starts: Sequence[tuple[int, ...]] | None = None,
+        sentences: Sentences | None = None,
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns.
 
@@ -125,6 +127,7 @@ class Engine(Protocol):
             host: The functions that may be called.
             starts: The characters at which the passages of each turn begin, the first at 0. By
                 default, and for methods that do not divide, each turn is one passage.
+            sentences: Their sentences, for methods that look at these.
         """
         ...
 
@@ -216,6 +219,11 @@ class Settings(Protocol):
     @property
     def divides(self) -> bool:
         """Whether long turns are divided into passages."""
+        ...
+
+    @property
+    def sentences(self) -> bool:
+        """Whether the sentences of turns are embedded as well."""
         ...
 
     def asked(self, question: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Values of turns at query time: which turns are relevant, and how far their topics extend.
 
+    cos(q, x) = (1 - sentence_weight) · cos(q, turn) + sentence_weight · max cos(q, sentence)
     own(t)   = cos(q, x) + lexical · coverage(q, t)
     near(t)  = max over windows W that contain t of  cos(q, Σ x) + lexical · coverage(q, W)
     lexical  = lexical_weight · information(q) ^ information_power
@@ -39,6 +40,8 @@ class SpanSettings:
     """Constants of the method.
 
     Attributes:
+        sentence_weight: The share of its nearest sentence in how near a turn is; 0 if sentences are
+            not embedded.
         window_turns: Turns in a window.
         rarity_power: Exponent of a term's rarity in its weight.
         name_factor: Factor applied to the weight of names.
@@ -57,6 +60,7 @@ class SpanSettings:
         budget: Default token budget of a search.
     """
 
+    sentence_weight: float
     window_turns: int
     rarity_power: float
     name_factor: float

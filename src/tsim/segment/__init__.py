@@ -25,6 +25,7 @@ from tsim.segment.passages import (
 )
 from tsim.segment.protocol import Arrival, Segmenter, Step, cuts
 from tsim.segment.runs import Run, RunCutter, RunSettings
+from tsim.segment.sentences import sentences
 
 __all__ = [
     "AFTER",
@@ -58,4 +59,5 @@ __all__ = [
     "log_odds",
     "membership",
     "replies",
+    "sentences",
 ]

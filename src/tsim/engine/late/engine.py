@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tsim.assemble import chronological
+from tsim.embed import Sentences
 from tsim.engine.late.explaining import explain
 from tsim.engine.late.forgetting import key, rerun, texts
 from tsim.engine.late.index import Mark, ThreadIndex
@@ -33,7 +34,15 @@ from tsim.index import distinct
 from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack, parts
 from tsim.rank.fitted import FittedSettings
 from tsim.segment import ConfidenceSettings, LinkSettings, Run, RunSettings
-from tsim.state import Changes, EpisodeRow, PassageRow, SpanRow, ThreadState, TurnRow
+from tsim.state import (
+    Changes,
+    EpisodeRow,
+    PassageRow,
+    SentenceRow,
+    SpanRow,
+    ThreadState,
+    TurnRow,
+)
 from tsim.tokens import Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn
 from tsim.vectors import Vector, Vectors, best
@@ -75,6 +84,11 @@ class LateSettings:
     def divides(self) -> bool:
         """Whether long turns are divided into passages."""
         return True
+
+    @property
+    def sentences(self) -> bool:
+        """Whether the sentences of turns are embedded as well."""
+        return self.span.sentence_weight > 0
 
     def asked(self, question: str) -> list[str]:
         """Returns the texts that a search for a question embeds: the question and its parts."""
@@ -119,9 +133,16 @@ class LateEngine(Numbered):
     def _note(self, state: ThreadState, rows: Rows) -> None:
         """Adds all but the vectors of a state."""
         self._counters = state.counters
+        first = len(self._turn_ids)
         self._turn_ids += rows.turns
         self._turn_episodes += rows.episodes
+        self._add_sentences(state.sentences, first)
         self._add_spans(state.spans)
+
+    def _add_sentences(self, rows: Sequence[SentenceRow], first: int) -> None:
+        """Adds the sentences of the turns from a place on."""
+        places = self.index.passages.places(self._turn_ids, first, rows)
+        self.index.sentences.extend(places, [row.vector for row in rows])
 
     def _add_spans(self, rows: Sequence[SpanRow]) -> None:
         # In the order in which they closed: sums over runs then have the same last bit.
@@ -136,6 +157,7 @@ class LateEngine(Numbered):
         host: Host,
         *,
         starts: Sequence[tuple[int, ...]] | None = None,
+        sentences: Sentences | None = None,
     ) -> tuple[Changes, list[Receipt]]:
         """Adds turns, and begins an episode where a new topic seems to begin."""
         rows: list[TurnRow] = []
@@ -146,7 +168,7 @@ class LateEngine(Numbered):
         self._mark = self.index.mark()
         each = starts or [(0,)] * len(turns)
         odds = self.index.extend(vectors, [start for some in each for start in some])
-        row = 0  # the first passage of the turn
+        first, row = len(self._turn_ids), 0  # the first passage of all turns, and of the turn
         for new, some in zip(turns, each, strict=True):
             closed = None
             turn = new.numbered(self._counters.turn)
@@ -167,9 +189,12 @@ class LateEngine(Numbered):
             ]
             receipts.append(Receipt(turn=turn.id, episode=episode, closed=closed))
             row += len(some)
+        said = _sentence_rows([one.turn.id for one in rows], sentences)
+        self._add_sentences(said, first)
         changes = Changes(
             turns=tuple(rows),
             passages=tuple(passages),
+            sentences=tuple(said),
             episodes=tuple(begun),
             spans=tuple(self._close_runs(host)),
         )
@@ -447,6 +472,21 @@ class LateEngine(Numbered):
 def _exceeds(place: int, room: int, costs: Prices) -> bool:
     """Returns whether a turn is too long even alone."""
     return costs.turns([place])[0] + costs.heading > room
+
+
+def _sentence_rows(turns: Sequence[int], sentences: Sentences | None) -> list[SentenceRow]:
+    """Returns the rows of the sentences of turns, given by their ids."""
+    if sentences is None:
+        return []
+    keys = [
+        (turn, start)
+        for turn, starts in zip(turns, sentences.starts, strict=True)
+        for start in starts
+    ]
+    return [
+        SentenceRow(turn=turn, start=start, vector=vector)
+        for (turn, start), vector in zip(keys, sentences.vectors, strict=True)
+    ]
 
 
 def _rows(keys: Sequence[tuple[int, int]], vectors: Vectors | Sequence[Vector]) -> list[SpanRow]:

@@ -20,6 +20,7 @@ from tsim.engine.attributes import Attributes
 from tsim.engine.late.growing import Growing
 from tsim.engine.late.passages import Passages, Range
 from tsim.engine.late.runs import RunTable
+from tsim.engine.late.sentences import Sentences
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Ranges, Speakers, WindowIndex
 from tsim.index.taking import Places, taken
@@ -67,6 +68,7 @@ class Mark:
 
     Attributes:
         places: The number of places.
+        sentences: The number of sentences.
         runs: The number of closed runs.
         cutter: The runs that are open.
         recent: The texts kept for them.
@@ -75,6 +77,7 @@ class Mark:
     """
 
     places: int
+    sentences: int
     runs: int
     cutter: RunCutter
     recent: dict[int, str]
@@ -121,6 +124,7 @@ class ThreadIndex:
     Attributes:
         vectors: One row per place.
         passages: Which part of its turn is at each place.
+        sentences: The sentences of the turns that have several.
         windows: Scores of the windows of turns.
         postings: The words of the turns whose texts have been read.
         speakers: The speakers of the same turns, and how they talk.
@@ -154,6 +158,7 @@ class ThreadIndex:
             span: Constants of values.
         """
         self.passages = Passages(starts)
+        self.sentences = Sentences(dimension)
         self._boundary = boundary
         self._links = links
         self._span = span
@@ -210,6 +215,7 @@ class ThreadIndex:
         self.learn()
         out = self.part(places)
         out.passages = self.passages.kept(places)
+        out.sentences = self.sentences.kept(places, len(self))
         out._lengths = taken(self._lengths, places)
         out._sizes = {measure: taken(sizes, places) for measure, sizes in self._sizes.items()}
         for ours, theirs in ((self._users, out._users), (self._asks, out._asks)):
@@ -320,6 +326,7 @@ class ThreadIndex:
         self.learn()
         return Mark(
             places=len(self),
+            sentences=len(self.sentences),
             runs=len(self.runs),
             cutter=self._cutter.copy(),
             recent=dict(self._recent),
@@ -332,6 +339,7 @@ class ThreadIndex:
         self.vectors.truncate(mark.places)
         self.run_vectors.truncate(mark.runs)
         self.passages.truncate(mark.places)
+        self.sentences.truncate(mark.sentences)
         del self._lengths[mark.places :], self._users[mark.places :], self._cues[mark.places :]
         # The newest gap was not final, and is computed again.
         del self._odds[max(0, mark.places - AFTER + 1) :]
@@ -458,6 +466,7 @@ class ThreadIndex:
             sums=sums,
             tells=(told[ends] - told[begins]) / np.maximum(words, 1),
             excess=excess,
+            passages=parts,
         )
 
     def _whole_turns(self) -> npt.NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tsim.engine.protocol import Shown
 from tsim.index.taking import Places, taken
+from tsim.state import SentenceRow
 
 # A range of characters of a turn's text: the first, and the one after the last.
 Range: TypeAlias = tuple[int, int]
@@ -65,6 +66,22 @@ class Passages:
             last += 1
         found = list(pairwise([*self._starts[first : last + 1], len(text)]))
         self._ends.extend(end for _, end in found)
+        return found
+
+    def places(self, ids: Sequence[int], first: int, parts: Sequence[SentenceRow]) -> list[int]:
+        """Returns the place of the passage that each of some sentences is in.
+
+        Args:
+            ids: The turn at each place of the thread.
+            first: A place at or before all of them, where a turn begins.
+            parts: The sentences, in order of turns and characters.
+        """
+        found, place, last = [], first, len(ids) - 1
+        for part in parts:
+            key = part.turn, part.start
+            while place < last and (ids[place + 1], self._starts[place + 1]) <= key:
+                place += 1
+            found.append(place)
         return found
 
     def divided(self) -> npt.NDArray[np.bool_]:

@@ -58,7 +58,8 @@ class Asked:
         timely: How well the time of each turn suits the time that the question is about, from 0 to
             1; None if no times are known.
         naming: Whom the question names.
-        similar: The cosine of each turn with the question.
+        similar: How near each turn is to the question: its cosine, and in part that of its nearest
+            sentence.
         weights: The weight of each of the question's words.
         words: The share of the words' weight that each turn contains.
         own: Cosine and words combined.
@@ -107,7 +108,7 @@ def ask(
     lexical = np.float32(settings.lexical_weight * nats**settings.information_power)
     words, covered = postings.coverage(weights), postings.coverage(weights, width)
     timely = _timely(index, query)
-    similar = cosines()
+    similar = index.sentences.raised(cosines(), vector, eligible, settings.sentence_weight)
     own = similar + lexical * words
     near = index.windows.scores(similar)
     relevant = relevance(settings, own, near + lexical * covered)

@@ -17,6 +17,8 @@ LEAST = 1e-6
 class RunTable:
     """All runs of a thread: the closed ones in the order they were added, then the open ones.
 
+    The passages of divided turns come last: each is both a run and a turn.
+
     Attributes:
         ranges: Their places.
         opens: Confidence of a new topic before it.
@@ -27,6 +29,7 @@ class RunTable:
         tells: The share of its words by speakers in the first person: the mean of their logarithms.
         excess: The logarithm of the length of the long turn that it is a part of, relative to the
             shortest long turn; 0 if it consists of whole turns.
+        passages: The places of the passages of divided turns, which are the last runs.
     """
 
     ranges: Ranges
@@ -37,6 +40,20 @@ class RunTable:
     sums: Values
     tells: Values
     excess: Values
+    passages: npt.NDArray[np.int64]
+
+    def with_passages(self, turns: Values, runs: Values) -> Values:
+        """Adds to the probabilities of turns what passages have as runs: these are the same text.
+
+        Args:
+            turns: The probability of every turn.
+            runs: The probability of every run.
+        """
+        if not len(self.passages):
+            return turns
+        out = turns.copy()
+        out[self.passages] += runs[len(runs) - len(self.passages) :]
+        return out
 
     def open_cosines(self, similar: Vector) -> Vector:
         """Returns the cosines of a question and the means of the open runs' vectors.

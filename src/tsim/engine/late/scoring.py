@@ -6,6 +6,10 @@ flattened first: they are fitted to find one place, and a context has room for m
 a run inherit a share of its value, reduced at every gap where a new topic may begin, because the
 run may end too early. The turns before and after a single turn inherit a share of its value as
 well: what was asked for may be in the reply, and a turn alone is hard to understand.
+
+Long turns are less probable, as far as the threads can tell that weights are fitted on: what is
+asked is mostly about what people say in short turns. Where it is about what an assistant wrote, it
+is in long ones. So little of it counts in packing, where the length of a turn is its price anyway.
 """
 
 import math
@@ -51,6 +55,9 @@ BESIDE_SHARE = 0.15
 # is needed besides the likeliest turn is more often near it than far away.
 ALONG_SHARE, INTERLEAVED_SHARE = 0.3, 2.0
 TURN_WORDS = 20.0
+# The feature of long turns, and the share of it that counts in packing. Chosen on s1 between facts
+# in passing, which lose without it, and long answers, which lose with it.
+EXCESS, LENGTH_SHARE = "excess length", 0.25
 # Log odds that are added to runs and turns of the time that a question is about.
 # Chosen on half of LongMemEval's temporal and knowledge-update questions.
 TIME_WEIGHT = 4.0
@@ -187,8 +194,9 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     chances = softmax(likely)
     flat = flattened(chances)
     total = float(flat.sum())
-    flat /= total
     count = len(run_logits)
+    _mind_length_less(settings, observed, flat[count:])
+    flat /= flat.sum()
     runs, flat_runs = chances[:count], flat[:count]
     if count < len(observed.whole):
         runs, flat_runs = np.zeros((2, len(observed.whole)))
@@ -212,10 +220,18 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     )
 
 
+def _mind_length_less(settings: FittedSettings, observed: Observed, flat: Column) -> None:
+    """Gives long turns back most of what their length took from their flattened probabilities."""
+    excess = observed.turns[EXCESS]
+    long = np.flatnonzero(excess)
+    weight = settings.turn[TURN_FEATURES.index(EXCESS)]
+    flat[long] *= np.exp((LENGTH_SHARE - 1) * FLATTENING * weight * excess[long])
+
+
 def value(index: ThreadIndex, scores: Scores) -> Values:
     """Returns the value of every turn; minus infinity for those that must not be returned."""
     observed, table = scores.observed, scores.observed.table
-    turns = scores.flat_turns
+    turns = table.with_passages(scores.flat_turns, scores.flat_runs)
     density = scores.flat_runs / np.maximum(observed.words + OVERHEAD * observed.held, TINY)
     least = np.zeros(len(index), dtype=np.float32)  # as precise as values are compared
     if scores.timely is None:
