@@ -160,9 +160,11 @@ def test_a_schema_of_another_version_is_refused(cluster):
         with pytest.raises(StoreError, match="the versions have diverged"):
             PostgresDatabase(cluster.url(name, OWNER))
         connection.execute("INSERT INTO tsim.migration VALUES (99, '0099.sql', '')")
-        connection.execute(
-            "UPDATE tsim.migration SET sha256 = %s WHERE number = 1", (known()[0].sha256,)
-        )
+        for step in known():
+            connection.execute(
+                "UPDATE tsim.migration SET sha256 = %s WHERE number = %s",
+                (step.sha256, step.number),
+            )
         with pytest.raises(StoreError, match="newer version"):
             PostgresDatabase(cluster.url(name, OWNER))
 
