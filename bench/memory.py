@@ -43,6 +43,8 @@ WORDS = (
 # Zipf's law, a few in every turn and most in a handful.
 SMALL = "the to and of a in is it for that on with you as this".split()
 SHARE = 0.45
+# Words of a sentence.
+SENTENCE = 9
 VOCABULARY = 50_000
 METHODS = (LATE, OFFICIAL)
 QUERIES = 60
@@ -85,10 +87,17 @@ def thread(count: int, *, english: bool = False) -> list[NewTurn]:
     return [
         NewTurn(
             role=("user", "model")[n % 2],
-            text=" ".join([str(n // 8), *(word(rng, english) for _ in range(rng.randint(4, 36)))]),
+            text=said(str(n // 8), [word(rng, english) for _ in range(rng.randint(4, 36))]),
         )
         for n in range(count)
     ]
+
+
+def said(topic: str, words: Sequence[str]) -> str:
+    """Sentences of a few words, as in talk: turns of 20 words and more have two to four."""
+    return " ".join(
+        [topic, *(f"{w}." if n % SENTENCE == SENTENCE - 1 else w for n, w in enumerate(words))]
+    )
 
 
 def word(rng: random.Random, english: bool) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+import numpy as np
+
 from tsim.embed.protocol import Embedder, token_counter
 from tsim.segment import (
     CHARACTERS_PER_TOKEN,
@@ -81,14 +83,13 @@ def embed_sentences(
 ) -> Sentences:
     """Finds and embeds the sentences of texts, given their passages."""
     starts = find_sentences(texts, passages)
-    vectors = embedder.embed(
-        [
-            text[start:end].strip()
-            for text, divided, begins in zip(texts, passages, starts, strict=True)
-            for start, end in zip(begins, ends(divided, begins), strict=True)
-        ]
-    )
-    return Sentences(starts=starts, vectors=vectors)
+    said = [
+        text[start:end].strip()
+        for text, divided, begins in zip(texts, passages, starts, strict=True)
+        for start, end in zip(begins, ends(divided, begins), strict=True)
+    ]
+    none = np.empty((0, embedder.dimension), dtype=np.float32)
+    return Sentences(starts=starts, vectors=embedder.embed(said) if said else none)
 
 
 def embed_passages(

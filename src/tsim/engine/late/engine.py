@@ -53,6 +53,8 @@ SHOWN = 12
 PROBABLY = 0.5
 # When a search returns nothing by default: see `LateEngine._silent`.
 HARDLY_COVERED, MANY_WORDS, DOUBT = 0.05, 1000, 0.2
+# Sentences that take up about as much as a turn, which also has words, attributes and runs.
+SENTENCES_PER_TURN = 2
 # Pronouns that are written with a capital.
 PRONOUNS = ("I", "I'm", "I've", "I'd", "I'll")
 # Replies that are less likely are not reported.
@@ -117,6 +119,11 @@ class LateEngine(Numbered):
         self.index = self._indexed(dimension, rows.vectors, rows.starts)
         self._mark: Mark | None = None
         self._note(state, rows)
+
+    @property
+    def size(self) -> int:
+        """The number of turns in RAM; a passage counts as a turn, and so do two sentences."""
+        return super().size + len(self.index.sentences) // SENTENCES_PER_TURN
 
     @property
     def known(self) -> tuple[int, int]:
