@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tsim.embed import (
     Embedder,
     embed_passages,
-    embed_sentences,
+    embed_turns,
     find_passages,
 )
 from tsim.engine import Host, LateSettings, Query
@@ -113,8 +113,10 @@ class FittingThread:
             some = [NewTurn(role=role, text=text) for role, text in turns[first : first + CHUNK]]
             texts = [new.text for new in some]
             starts = find_passages(embedder, texts)
-            vectors = embed_passages(embedder, texts, starts)
-            said = embed_sentences(embedder, texts, starts) if settings.sentences else None
+            if settings.sentences:
+                vectors, said = embed_turns(embedder, texts, starts)
+            else:
+                vectors, said = embed_passages(embedder, texts, starts), None
             self.engine.grow(some, vectors, self._host, starts=starts, sentences=said)
 
     def places(self, case: Case) -> list[int]:

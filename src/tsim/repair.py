@@ -1,8 +1,9 @@
 """Saves what is whole of a damaged memory file.
 
 Turns whose words are whole are kept with their ids. Everything else is derived from them: vectors
-that are whole are kept, others computed again, and episodes and runs are made anew. The result is a
-new file in the place of the damaged one, which is kept beside it.
+of turns and passages that are whole are kept, others computed again, those of sentences too, and
+episodes and runs are made anew. The result is a new file in the place of the damaged one, which is
+kept beside it.
 """
 
 from collections.abc import Callable, Mapping

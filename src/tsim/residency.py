@@ -39,7 +39,8 @@ class Residency:
 
         Args:
             turns: Maximum number of turns in all threads together; each thread counts as 10 turns
-                more than it has, and each passage of a long turn as a turn. None for no bound.
+                more than it has, each passage of a long turn as a turn, and so do two sentences.
+                None for no bound.
 
         Raises:
             InputError: The number is not whole or less than 1.

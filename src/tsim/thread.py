@@ -19,7 +19,7 @@ from tsim.embed import (
     Sentences,
     Starts,
     embed_passages,
-    embed_sentences,
+    embed_turns,
     find_passages,
 )
 from tsim.embed.protocol import require_text
@@ -626,9 +626,9 @@ class Thread(StoredThread):
             return None, EMPTY.turn_vectors, None
         settings = self._preset.settings
         starts = find_passages(embedder, texts) if settings.divides else None
-        vectors = embed_passages(embedder, texts, starts)
-        said = embed_sentences(embedder, texts, starts) if starts and settings.sentences else None
-        return starts, vectors, said
+        if starts and settings.sentences:
+            return starts, *embed_turns(embedder, texts, starts)
+        return starts, embed_passages(embedder, texts, starts), None
 
     def _called(self, reader: Reader, turns: Sequence[NewTurn]) -> dict[str, Turn]:
         """Returns the stored turns with the external ids of new ones."""

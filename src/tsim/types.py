@@ -173,7 +173,7 @@ class SpanWhy:
 
     Attributes:
         anchor: The most relevant turn of the span.
-        dense: Cosine of the query with that turn.
+        dense: Cosine of the query with that turn, in part with its nearest sentence.
         lexical: Share of the total weight of the query's words that the span contains.
         share: Relevance of the anchor relative to the most relevant turn of the thread, from 0
             to 1.

@@ -8,7 +8,7 @@ STEPS = {
         "ALTER TABLE turn DROP COLUMN vector_crc",
     ),
     6: ("DROP TABLE line",),
-    7: ("DROP TABLE sentence",),
+    7: ("DROP TRIGGER sentence_of_turn", "DROP TABLE sentence"),
 }
 
 

@@ -14,7 +14,7 @@ from tests.support.former import undo
 from tests.support.streams import exported
 from tests.support.tiny_bert import WORDS
 from tsim import LATE, LIGHT, Memory, NewTurn
-from tsim.embed import embed_sentences, find_passages, find_sentences
+from tsim.embed import embed_turns, find_passages, find_sentences
 from tsim.engine.late.sentences import LOOKED_AT, Sentences
 from tsim.segment import sentences
 from tsim.store import SqliteStore
@@ -74,7 +74,8 @@ def test_sentences_end_where_passages_end(tiny_embedder):
     (starts,) = find_sentences([text], [passages])
     assert len(passages) > 1
     assert {*starts} >= {start for start in passages if start in starts}
-    found = embed_sentences(tiny_embedder, [text], [passages])
+    vectors, found = embed_turns(tiny_embedder, [text], [passages])
+    assert len(vectors) == len(passages)
     assert found.starts == [starts]
     assert len(found.vectors) == len(starts)
 
@@ -226,3 +227,23 @@ def test_a_fact_in_passing_is_nearer_with_its_sentence(tmp_path, minilm):
             (hit,) = thread.search("Can you swim?")
             similar.append(hit.why.dense)
     assert similar[0] > similar[1] + 0.02
+
+
+def test_what_an_earlier_version_removes_takes_its_sentences_with_it(tmp_path, minilm):
+    """One that had the file open when it was brought up to date knows of turns alone."""
+    path = tmp_path / "a.db"
+    with Memory.open(path, model=minilm) as memory:
+        memory.thread("a").add_many(talk())
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM turn WHERE key & 4294967295 = 9")
+    assert {turn for turn, _ in stored_in(path)} == {3, 4, 5}
+
+
+def test_a_file_that_has_lost_its_sentences_is_damaged(tmp_path, minilm):
+    path = tmp_path / "a.db"
+    with Memory.open(path, model=minilm) as memory:
+        memory.thread("a").add_many(talk())
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE sentence")
+    with Memory.open(path, model=minilm) as memory:
+        assert any("sentence" in problem for problem in memory.verify().problems)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-import numpy as np
-
 from tsim.embed.protocol import Embedder, token_counter
 from tsim.segment import (
     CHARACTERS_PER_TOKEN,
@@ -78,30 +76,35 @@ def ends(passages: Starts, starts: Starts) -> list[int | None]:
     return [following[start] for start in starts]
 
 
-def embed_sentences(
-    embedder: Embedder, texts: Sequence[str], passages: Sequence[Starts]
-) -> Sentences:
-    """Finds and embeds the sentences of texts, given their passages."""
-    starts = find_sentences(texts, passages)
-    said = [
-        text[start:end].strip()
-        for text, divided, begins in zip(texts, passages, starts, strict=True)
-        for start, end in zip(begins, ends(divided, begins), strict=True)
-    ]
-    none = np.empty((0, embedder.dimension), dtype=np.float32)
-    return Sentences(starts=starts, vectors=embedder.embed(said) if said else none)
-
-
 def embed_passages(
     embedder: Embedder, texts: Sequence[str], starts: Sequence[Starts] | None
 ) -> Vectors:
     """Embeds the passages of texts, or texts that are not divided; one row per passage."""
     if starts is None:
         return embedder.embed(texts)
-    return embedder.embed(
-        [
-            text[start:end]
-            for text, begins in zip(texts, starts, strict=True)
-            for start, end in pairwise([*begins, len(text)])
-        ]
-    )
+    return embedder.embed(passage_texts(texts, starts))
+
+
+def passage_texts(texts: Sequence[str], starts: Sequence[Starts]) -> list[str]:
+    """Returns the passages of texts."""
+    return [
+        text[start:end]
+        for text, begins in zip(texts, starts, strict=True)
+        for start, end in pairwise([*begins, len(text)])
+    ]
+
+
+def embed_turns(
+    embedder: Embedder, texts: Sequence[str], starts: Sequence[Starts]
+) -> tuple[Vectors, Sentences]:
+    """Embeds the passages of texts and their sentences, in one call."""
+    passages = passage_texts(texts, starts)
+    found = find_sentences(texts, starts)
+    said = [
+        text[start:end].strip()
+        for text, divided, begins in zip(texts, starts, found, strict=True)
+        for start, end in zip(begins, ends(divided, begins), strict=True)
+    ]
+    vectors = embedder.embed([*passages, *said])
+    count = len(passages)
+    return vectors[:count], Sentences(starts=found, vectors=vectors[count:])

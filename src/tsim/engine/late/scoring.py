@@ -1,7 +1,8 @@
 """Scoring: the probability of every run and turn, and from it the value of every turn.
 
 The value of a turn is the probability per word that it adds to a context: that of a turn divided by
-its length, or that of a run divided by the run's length, whichever is higher. Probabilities are
+its length, or that of a run divided by the run's length, whichever is higher; for a passage of a
+long turn, which is both, their sum. Probabilities are
 flattened first: they are fitted to find one place, and a context has room for many. Turns next to
 a run inherit a share of its value, reduced at every gap where a new topic may begin, because the
 run may end too early. The turns before and after a single turn inherit a share of its value as
@@ -180,10 +181,11 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     """Computes the probability of every run and turn."""
     asking = observed.asking
     run_logits = logits(RUN_FEATURES, settings.run, asking, observed.runs)
-    turn_logits = logits(TURN_FEATURES, settings.turn, asking, observed.turns)
-    turn_logits = renew(turn_logits, observed.renewed)
+    fitted = logits(TURN_FEATURES, settings.turn, asking, observed.turns)
+    turn_logits = renew(fitted, observed.renewed)
+    in_packing = renew(_mind_length_less(settings, observed, fitted), observed.renewed)
     if not observed.eligible.all():
-        turn_logits[~observed.eligible] = -np.inf
+        turn_logits[~observed.eligible] = in_packing[~observed.eligible] = -np.inf
     likely = np.concatenate([run_logits, turn_logits])
     timely = None
     if observed.timely is not None and observed.timely.any():
@@ -195,7 +197,8 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     flat = flattened(chances)
     total = float(flat.sum())
     count = len(run_logits)
-    _mind_length_less(settings, observed, flat[count:])
+    changed = np.flatnonzero(in_packing != turn_logits)
+    flat[count:][changed] *= np.exp(FLATTENING * (in_packing[changed] - turn_logits[changed]))
     flat /= flat.sum()
     runs, flat_runs = chances[:count], flat[:count]
     if count < len(observed.whole):
@@ -220,12 +223,13 @@ def score(settings: FittedSettings, observed: Observed) -> Scores:
     )
 
 
-def _mind_length_less(settings: FittedSettings, observed: Observed, flat: Column) -> None:
-    """Gives long turns back most of what their length took from their flattened probabilities."""
-    excess = observed.turns[EXCESS]
-    long = np.flatnonzero(excess)
-    weight = settings.turn[TURN_FEATURES.index(EXCESS)]
-    flat[long] *= np.exp((LENGTH_SHARE - 1) * FLATTENING * weight * excess[long])
+def _mind_length_less(settings: FittedSettings, observed: Observed, fitted: Column) -> Column:
+    """Gives back to the logits of long turns most of what their length took from them."""
+    long = np.flatnonzero(observed.turns[EXCESS])
+    weight = (LENGTH_SHARE - 1) * settings.turn[TURN_FEATURES.index(EXCESS)]
+    out = fitted.copy()
+    out[long] += weight * observed.turns[EXCESS][long]
+    return out
 
 
 def value(index: ThreadIndex, scores: Scores) -> Values:

@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from tsim.store.checksums import COVERED, RawText, changed_rows, checksum, pick, shown
+from tsim.store.sqlite.added import ADDED
 
 PAGE = 500
-# Tables that were added after checksums: their rows have always had them.
-LATER = ("sentence",)
 
 
 @contextmanager
@@ -26,7 +25,7 @@ def fill(connection: sqlite3.Connection) -> None:
     """Computes the checksums of all rows, which were written before there were any."""
     with raw_texts(connection):
         for table, covered in COVERED.items():
-            if table in LATER:
+            if table in ADDED:  # whose rows have always had checksums
                 continue
             columns = [*dict.fromkeys(column for each in covered.values() for column in each)]
             keys = ("cluster", "episode") if table == "member" else ("rowid",)
@@ -54,9 +53,9 @@ def changed(connection: sqlite3.Connection) -> Iterator[str]:
     with raw_texts(connection):
         threads = dict(_thread_names(connection))
         yield from _clock_behind(connection)
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        applied = {number for (number,) in connection.execute("SELECT number FROM migration")}
         for table in COVERED:
-            if table in LATER and table.encode() not in tables:
+            if table in ADDED and ADDED[table] not in applied:
                 continue  # an older file that is only read
             try:
                 yield from changed_rows(table, _rows(connection, table), threads)

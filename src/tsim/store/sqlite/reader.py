@@ -23,6 +23,7 @@ from tsim.state import (
 from tsim.store.keys import MOST_THREADS, SHIFT, id_of, key_of, span_of
 from tsim.store.nearest import Near, nearest
 from tsim.store.rows import turn_of
+from tsim.store.sqlite.added import ADDED
 from tsim.store.sqlite.failures import MENDING
 from tsim.types import Turn
 from tsim.vectors import Vector, Vectors
@@ -227,7 +228,8 @@ class SqliteReader:
 
     def _parts(self, table: str, number: int, first: int) -> Iterator[tuple[int, int, Vector]]:
         """Reads parts of turns: the turn of each, where it begins, and its vector."""
-        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)):
+        added = ADDED.get(table)
+        if added and not self._rows("SELECT 1 FROM migration WHERE number = ?", (added,)):
             return iter(())  # an older file that is only read
         query = (
             f"SELECT key, vector, start FROM {table} "  # noqa: S608

@@ -7,3 +7,7 @@ CREATE TABLE sentence (
     crc INTEGER NOT NULL,
     UNIQUE (key, start)
 );
+-- Earlier versions that have the file open do not know of sentences when they remove turns.
+CREATE TRIGGER sentence_of_turn AFTER DELETE ON turn BEGIN
+    DELETE FROM sentence WHERE key = old.key;
+END;
