@@ -53,9 +53,9 @@ def kept(store, *spans):
 class PairEngine(EpisodeEngine):
     """Embeds neighbours, and the whole thread from its third turn on."""
 
-    def grow(self, turns, vectors, host, *, starts=()):
+    def grow(self, turns, vectors, host, *, starts=(), sentences=None):
         before = [*self._turn_ids]
-        changes, receipts = super().grow(turns, vectors, host, starts=starts)
+        changes, receipts = super().grow(turns, vectors, host, starts=starts, sentences=sentences)
         ids = [*before, *(row.turn.id for row in changes.turns)]
         new = [pair for pair in pairwise(ids) if pair[1] not in before]
         old = [(ids[0], before[-1])] if len(before) > 2 else []
