@@ -66,7 +66,14 @@ def split_specs(text: str) -> list[str]:
     Raises:
         DataError: A specification is malformed.
     """
-    found = [str(Spec.parse(one.replace(";", ","))) for one in text.split(",") if one.strip()]
+    parts = [one for one in text.split(",") if one.strip()]
+    for one in parts:
+        if "=" in one.partition(":")[0]:
+            raise DataError(
+                f"{one.strip()!r} is an option, not a name; options of the same name are separated "
+                "by semicolons, as in name:key=value;key=value"
+            )
+    found = [str(Spec.parse(one.replace(";", ","))) for one in parts]
     if not found:
         raise DataError(
             "the list is empty; expected name or name:key=value;key=value, separated by commas"

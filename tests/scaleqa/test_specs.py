@@ -74,3 +74,8 @@ def test_lists_have_commas_between_specifications_and_semicolons_inside():
 def test_a_list_of_nothing_is_refused(text):
     with pytest.raises(DataError, match="the list is empty"):
         split_specs(text)
+
+
+def test_an_option_after_a_comma_is_said_to_be_one():
+    with pytest.raises(DataError, match="'long=0' is an option, not a name; .* by semicolons"):
+        split_specs("packed_turns:budget=500, long=0")
