@@ -62,6 +62,6 @@ OTHERS = (GERMAN, FRENCH, SPANISH, PORTUGUESE, RUSSIAN, ARABIC, HINDI, TURKISH, 
 STOP = frozenset(" ".join((ENGLISH, *OTHERS)).split())
 # Words by which English is recognised: common there, and no words of the languages above.
 ENGLISH_ALONE = frozenset(
-    "and are been did from have him his how its our she should that the their them then there "
+    "and are been did from have him his how its my our she should that the their them then there "
     "these they this to were what what's when where which who whom whose why with would you".split()
 )

@@ -54,22 +54,13 @@ def test_english_words_are_as_they_were():
     assert terms(text) == ["rule", "brandauer", "m²", "switche", "café", "kx-204b_v2", "don't"]
 
 
-# English without a word by which it is recognised; with "my" among these, weights would have to be
-# fitted again.
-UNRECOGNISED = {
-    "Made a huge pot of basmati on Monday evening. Still OK for my lunch on Thursday?",
-    "Can I go through my back exercises as soon as I roll out of bed?",
-    "Could I lock my rainy-day cushion away for two years at a better rate?",
-}
-
-
-def test_hardly_a_question_of_the_benchmark_looks_foreign_and_none_has_a_foreign_stop_word():
+def test_no_question_of_the_benchmark_looks_foreign_or_has_a_foreign_stop_word():
     """Then they have the same words, and the same results, as when the weights were fitted."""
     foreign = {*" ".join(OTHERS).split()} - {*ENGLISH.split()}
     asked = [*_questions()]
     assert len(asked) > 4000
-    assert {question for question in asked if not english(question)} == UNRECOGNISED
     for question in asked:
+        assert english(question), question
         assert foreign.isdisjoint(question.lower().split()), question
 
 
