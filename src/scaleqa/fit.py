@@ -55,10 +55,8 @@ WEIGHTS = {
 }
 # Tracks of which every thread is asked the questions of another one, too.
 CROSSED = ("friends", "assistant talk, alone", "assistant talk", "long answers, alone")
-# The role of those who do not write long answers. Those of most of our assistants are short: how
-# many words long ones have, and which share of the turns of friends is made long.
-USER, LONG_ANSWER, LONG_MESSAGE = "user", (120, 480), (80, 320)
-LONG_MESSAGES = 0.2
+# The messages of friends are short: which share of them is made long, and how many words these get.
+LONG_MESSAGES, LONG_MESSAGE = 0.2, (80, 320)
 # Tracks whose dialogues begin where a topic begins.
 BOUNDED = ("as written", "asides", "friends", "assistant talk, alone")
 # Tracks from which small threads are made, so that relevance holds in threads of any length.
@@ -127,10 +125,7 @@ def fit(
     derived = {
         "friends, together": [*_together(asked["friends"])],
         "long answers, together": [*_together(asked["long answers, alone"])],
-        "lengthened answers": [
-            *_together(_lengthened(asked["assistant talk, alone"], _answers, LONG_ANSWER))
-        ],
-        "long messages": [*_together(_lengthened(asked["friends"], _messages, LONG_MESSAGE))],
+        "long messages": [*_together(_lengthened(asked["friends"]))],
     }
     learned = [*(asked[track] for track in PRESENT), *derived.values()]
     known = [pair for pairs in learned for pair in pairs]
@@ -250,25 +245,18 @@ def _together(pairs: Iterable[Asked]) -> Iterator[Asked]:
                 )
 
 
-def _answers(package: Package) -> set[int]:
-    """Returns the turns of others than the user."""
-    return {turn.id for turn in package.stream if turn.role != USER}
-
-
 def _messages(package: Package) -> set[int]:
     """Returns some turns of every speaker."""
     rng = random.Random(package.name)
     return {turn.id for turn in package.stream if rng.random() < LONG_MESSAGES}
 
 
-def _lengthened(
-    pairs: Sequence[Asked], which: Callable[[Package], set[int]], words: tuple[int, int]
-) -> Iterator[Asked]:
+def _lengthened(pairs: Sequence[Asked]) -> Iterator[Asked]:
     """Adds to turns what the same speaker says elsewhere, first in the same dialogue."""
     made: dict[str, tuple[Package, dict[int, Range]]] = {}
     for package, case in pairs:
         if package.name not in made:
-            made[package.name] = _with_long_turns(package, which(package), words)
+            made[package.name] = _with_long_turns(package, _messages(package), LONG_MESSAGE)
         long, parts = made[package.name]
         track = f"{case.track}, long turns"
         yield long, replace(case, track=track, parts={t: parts[t] for t in case.evidence})

@@ -179,10 +179,15 @@ BASE = "all-MiniLM-L6-v2"
 LATE: Preset[LateSettings] = Preset(
     name="late",
     settings=apply(UNFITTED_LATE, load("late", BASE)),
-    # With other weights for searches, and boundaries that differ in the fifth digit: what these
-    # stored is used as it is. The second and fourth are for models without weights of their own.
-    # The last four, for each model with weights and for others, embedded no sentences.
+    # With other weights for searches, and boundaries that differ in the third digit: what these
+    # stored is used as it is. The sixth and eighth are for models without weights of their own.
+    # The first four and the last four are for each model with weights and for others; the last four
+    # embedded no sentences.
     former=(
+        "late/ea1979f9dec6",
+        "late/a8c0584effd6",
+        "late/f25eed3152bc",
+        "late/1e6e6c2d234a",
         "late/52cf1a81b639",
         "late/e9df40c5bc26",
         "late/fd4158e586b8",
@@ -196,7 +201,14 @@ LATE: Preset[LateSettings] = Preset(
 LIGHT: Preset[LateSettings] = Preset(
     name="light",
     settings=apply(UNFITTED_LIGHT, load("light", BASE)),
-    former=("light/94ff6444a29c", "light/b3b49e489f80", "light/2dc6f7b95ea2"),
+    former=(
+        "light/cf64fb948639",
+        "light/e99ce760d512",
+        "light/37b2a7be1ed0",
+        "light/94ff6444a29c",
+        "light/b3b49e489f80",
+        "light/2dc6f7b95ea2",
+    ),
 )
 DEFAULT: AnyPreset = LATE
 PRESETS: Mapping[str, AnyPreset] = {
