@@ -77,5 +77,5 @@ def test_a_list_of_nothing_is_refused(text):
 
 
 def test_an_option_after_a_comma_is_said_to_be_one():
-    with pytest.raises(DataError, match="'long=0' is an option, not a name; .* by semicolons"):
+    with pytest.raises(DataError, match=r"'long=0' is an option, not a name; .* by semicolons"):
         split_specs("packed_turns:budget=500, long=0")
