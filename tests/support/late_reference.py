@@ -56,22 +56,52 @@ def lengths(turns):
     return [len(f"{role}: {text}".split()) for role, text in turns]
 
 
+def pieces(c, sure, words):
+    """Returns the shortest runs, single turns included, and where the open one begins."""
+    out, begin = [], 0
+    for place in range(1, len(words) - 1):  # the last gap is not settled
+        full = place - begin >= c.max_turns or sum(words[begin : place + 1]) > c.max_words
+        if sure[place] >= c.thresholds[0] or full:
+            out.append((begin, place))
+            begin = place
+    return out, begin
+
+
 def runs(c, sure, words):
-    """Returns the closed runs and the open ones, each as (first, after last)."""
+    """Returns the runs that are embedded, those joined from them, and the open ones."""
     count = len(words)
-    closed, unclosed = set(), set()
-    for threshold in c.thresholds:
+    parts, last = pieces(c, sure, words)
+    joined, begins = set(), [last]
+    for threshold in c.thresholds[1:]:
         begin = 0
-        for place in range(1, count - 1):  # the last gap is not settled
-            cut = sure[place] >= threshold
-            cut = cut or place - begin >= c.max_turns
-            cut = cut or sum(words[begin : place + 1]) > c.max_words
-            if cut:
-                closed.add((begin, place))
-                begin = place
-        unclosed.add((max(begin, count - c.max_turns), count))
-    closed = {run for run in closed if run[1] - run[0] > 1}
-    return closed, {run for run in unclosed if run[1] - run[0] > 1} - closed
+        for start, end in parts:
+            if end - begin > c.max_turns or sum(words[begin:end]) > c.max_words:
+                joined.add((begin, start))
+                begin = start
+            full = end - begin >= c.max_turns or sum(words[begin : end + 1]) > c.max_words
+            if sure[end] >= threshold or full:
+                joined.add((begin, end))
+                begin = end
+        begins.append(begin)
+    embedded = {run for run in parts if run[1] - run[0] > 1}
+    joined = {run for run in joined if run[1] - run[0] > 1} - {*parts}
+    unclosed = {(max(begin, count - c.max_turns), count) for begin in begins}
+    return embedded, joined, {run for run in unclosed if run[1] - run[0] > 1} - embedded - joined
+
+
+def joined_vector(run, embedded, vectors):
+    """Returns the mean of the pieces of a run, each as often as it has turns.
+
+    Args:
+        run: The run.
+        embedded: {run: vector} of the pieces of several turns.
+        vectors: The vectors of turns.
+    """
+    each = []
+    for t in range(*run):
+        owner = next((r for r in embedded if r[0] <= t < r[1]), None)
+        each.append(embedded[owner] if owner else vectors[t])
+    return add(*each)
 
 
 def coverage(weights, texts):

@@ -80,11 +80,12 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     assert [index.confidence(n) for n in range(count)] == pytest.approx(sure, abs=1e-5)
     sure = index.confidences(0, count).tolist()
     lengths = slow.lengths(turns)
-    closed, unclosed = slow.runs(settings.runs, sure, lengths)
-    assert {*index.runs} == closed
+    embedded, joined, unclosed = slow.runs(settings.runs, sure, lengths)
+    assert {*index.runs} == embedded
+    assert {*index.long_runs} == joined
     table = index.run_table()
     keys = list(zip(table.begins.tolist(), table.ends.tolist(), strict=True))
-    assert sorted(keys) == sorted(closed | unclosed)
+    assert sorted(keys) == sorted(embedded | joined | unclosed)
 
     # Relevance of turns.
     weights = term_weights(question, index.postings, rarity_power=2.0, name_factor=2.0)
@@ -107,11 +108,10 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     seen = observe(settings.span, index, asked, index.run_vectors.scanning(asked.vector))
     scores = score(fitted, seen)
     cosines = [slow.dot(vector, asked_vector) for vector in vectors]
+    pieces = {(b, e): embed(["\n".join(texts[b:e])])[0] for b, e in embedded}
     run_vectors = {
-        (b, e): embed(["\n".join(texts[b:e])])[0]
-        if (b, e) in closed
-        else unit(np.sum(embed(texts[b:e]), axis=0)[None])[0]
-        for b, e in keys
+        run: pieces.get(run, unit(np.array([slow.joined_vector(run, pieces, vectors)]))[0])
+        for run in keys
     }
     run_cosines = {run: slow.dot(run_vectors[run], asked_vector) for run in keys}
     q = slow.asking(question, cosines, run_cosines.values(), covered, nats, window)

@@ -126,6 +126,22 @@ def test_runs_of_one_turn_and_longer_ones_than_allowed_are_not_embedded(tmp_path
         assert sum(words[row.first : row.last + 1]) <= limits.max_words
 
 
+def test_each_turn_is_in_one_embedded_run_at_most_and_longer_ones_consist_of_these(tmp_path):
+    with opened(tmp_path / "m.db") as (_, thread):
+        turns = talk(300, seed=5)
+        thread.add_many(turns)
+        thread.search("w3")
+        index = thread._engine.index
+    embedded, joined = sorted(index.runs), sorted(index.long_runs)
+    assert embedded and joined
+    assert all(one[1] <= after[0] for one, after in pairwise(embedded))
+    inside = {place for begin, end in embedded for place in range(begin + 1, end)}
+    for begin, end in joined:
+        assert not {begin, end} & inside, "a piece was cut"
+        assert end - begin <= LATE.settings.runs.max_turns
+        assert sum(index.lengths[begin:end]) <= LATE.settings.runs.max_words
+
+
 @some
 @given(
     steps=st.lists(st.one_of(st.none(), st.integers(0, 70)), max_size=14),
@@ -249,10 +265,13 @@ def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
         assert store.load("a").spans == []
         hits = thread.search("w3 w7", min_relevance=0)
         index = thread._engine.index
-        assert index.runs
-        for run, row in index.runs.items():
-            mean = np.mean(embed([text for _, text in turns[run[0] : run[1]]]), axis=0)
-            expected = mean / np.linalg.norm(mean)
-            np.testing.assert_allclose(index.run_vectors.take([row])[0], expected, atol=1e-5)
+        assert not index.runs
+        assert len(index.long_runs) > 10
+        question = embed(["w3 w7"])[0]
+        table = index.run_table()
+        found = table.cosines(index.vectors.scores(question), np.zeros(0, dtype=np.float32))
+        for begin, end, cosine in zip(table.begins, table.ends, found, strict=True):
+            mean = np.mean(embed([text for _, text in turns[begin:end]]), axis=0)
+            assert cosine == pytest.approx(mean @ question / np.linalg.norm(mean), abs=1e-5)
     with opened(tmp_path / "m.db", LIGHT) as (_, thread):
         assert thread.search("w3 w7", min_relevance=0) == hits

@@ -24,7 +24,7 @@ from tsim.segment.passages import (
     divide,
 )
 from tsim.segment.protocol import Arrival, Segmenter, Step, cuts
-from tsim.segment.runs import Run, RunCutter, RunSettings
+from tsim.segment.runs import Piece, Run, RunCutter, RunJoiner, RunSettings
 from tsim.segment.sentences import sentences
 
 __all__ = [
@@ -40,8 +40,10 @@ __all__ = [
     "DriftState",
     "LinkSettings",
     "Links",
+    "Piece",
     "Run",
     "RunCutter",
+    "RunJoiner",
     "RunSettings",
     "Segmenter",
     "Step",

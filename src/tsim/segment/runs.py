@@ -2,12 +2,16 @@
 
 At each threshold, a thread is divided wherever a new topic is at least that likely, and where a run
 would become too long. Low thresholds give short runs, high ones long runs; together they are the
-parts of a thread that a question may be about. The runs of a thread depend on its turns alone, not
-on how they were added. A run is closed once the gap after it is settled.
+parts of a thread that a question may be about.
+
+The thread is cut at the lowest threshold first. Longer runs are joined from whole pieces of that
+kind, so that what is known of the pieces says what there is to know about the runs, and only pieces
+need be embedded. The runs of a thread depend on its turns alone, not on how they were added. A run
+is closed once the gap after it is settled.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 # The first place of a run, and the place after its last.
@@ -19,12 +23,13 @@ class RunSettings:
     """How a thread is divided into runs.
 
     Attributes:
-        thresholds: Confidences at which a thread is divided.
+        thresholds: Confidences at which a thread is divided, the lowest one first.
         max_turns: Maximum number of turns in a run.
         max_words: Maximum number of words in a run; a longer turn is a run of its own. Encoders
             read no more than a few hundred tokens.
-        embedded: Whether runs are embedded as texts. Otherwise the mean of their turns' vectors is
-            used, which costs nothing and finds less.
+        embedded: Whether the runs of the first threshold are embedded as texts, each turn once more
+            at most. Otherwise all runs are joined from single turns, which costs nothing and finds
+            less.
     """
 
     thresholds: tuple[float, ...]
@@ -32,24 +37,51 @@ class RunSettings:
     max_words: int
     embedded: bool
 
+    @property
+    def cut(self) -> float:
+        """The confidence at which pieces end; 0 if every turn is a piece."""
+        return self.thresholds[0] if self.embedded else 0.0
+
+    @property
+    def joined(self) -> tuple[float, ...]:
+        """The confidences at which runs end that are joined from pieces."""
+        return self.thresholds[1:] if self.embedded else self.thresholds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A turn, or the shortest run around it.
+
+    Attributes:
+        run: Its places.
+        words: Its number of words.
+        confidence: The probability of a new topic after it.
+        following: The number of words of the turn after it.
+    """
+
+    run: Run
+    words: int
+    confidence: float
+    following: int
+
 
 class RunCutter:
-    """Finds the runs of a growing thread; runs of one turn are left out."""
+    """Divides a growing thread into pieces."""
 
     def __init__(self, settings: RunSettings) -> None:
         """Starts before the first turn."""
         self._settings = settings
-        self._begins = [0] * len(settings.thresholds)
-        self._words = [0] * len(settings.thresholds)
+        self._begin = 0
+        self._words = 0
         self.done = 0  # the first gap that has not been considered
 
     def copy(self) -> "RunCutter":
         """Returns a cutter that goes on from here, independently of this one."""
         out = RunCutter(self._settings)
-        out._begins, out._words, out.done = [*self._begins], [*self._words], self.done
+        out._begin, out._words, out.done = self._begin, self._words, self.done
         return out
 
-    def advance(self, confidences: Sequence[float], words: Sequence[int]) -> Iterator[Run]:
+    def advance(self, confidences: Sequence[float], words: Sequence[int]) -> Iterator[Piece]:
         """Considers further gaps.
 
         Args:
@@ -57,26 +89,83 @@ class RunCutter:
             words: The lengths of the turns after these gaps.
 
         Yields:
-            The runs that close, each once, in the order in which they close.
+            The pieces that close, in order.
         """
         settings = self._settings
         for confidence, length in zip(confidences, words, strict=True):
-            place, closed = self.done, set()
-            for level, threshold in enumerate(settings.thresholds):
-                begin = self._begins[level]
-                if place > begin and (
-                    confidence >= threshold
-                    or place - begin >= settings.max_turns
-                    or self._words[level] + length > settings.max_words
-                ):
-                    if place - begin > 1:
-                        closed.add((begin, place))
-                    self._begins[level], self._words[level] = place, 0
-                self._words[level] += length
+            place = self.done
+            if place > self._begin and (
+                confidence >= settings.cut
+                or place - self._begin >= settings.max_turns
+                or self._words + length > settings.max_words
+            ):
+                yield Piece(
+                    run=(self._begin, place),
+                    words=self._words,
+                    confidence=confidence,
+                    following=length,
+                )
+                self._begin, self._words = place, 0
+            self._words += length
             self.done += 1
-            yield from sorted(closed)
+
+    def open_run(self, count: int) -> Run:
+        """Returns the piece that is not closed yet, if the thread has `count` turns."""
+        return max(self._begin, count - self._settings.max_turns), count
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Pieces that may become a run.
+
+    Attributes:
+        threshold: The confidence at which it ends.
+        begin: Its first place.
+        pieces: Their number.
+        words: Their words.
+    """
+
+    threshold: float
+    begin: int = 0
+    pieces: int = 0
+    words: int = 0
+
+
+class RunJoiner:
+    """Joins the pieces of a growing thread into longer runs."""
+
+    def __init__(self, settings: RunSettings) -> None:
+        """Starts before the first piece."""
+        self._settings = settings
+        self._levels = [_Level(threshold) for threshold in settings.joined]
+
+    def copy(self) -> "RunJoiner":
+        """Returns a joiner that goes on from here, independently of this one."""
+        out = RunJoiner(self._settings)
+        out._levels = [*self._levels]
+        return out
+
+    def advance(self, piece: Piece) -> Iterator[Run]:
+        """Adds a piece; yields the runs of several pieces that close, perhaps some twice."""
+        settings, (begin, end) = self._settings, piece.run
+        for number, level in enumerate(self._levels):
+            now = level
+            if end - now.begin > settings.max_turns or now.words + piece.words > settings.max_words:
+                if now.pieces > 1:
+                    yield now.begin, begin
+                now = replace(now, begin=begin, pieces=0, words=0)
+            now = replace(now, pieces=now.pieces + 1, words=now.words + piece.words)
+            if (
+                piece.confidence >= now.threshold
+                or end - now.begin >= settings.max_turns
+                or now.words + piece.following > settings.max_words
+            ):
+                if now.pieces > 1:
+                    yield now.begin, end
+                now = replace(now, begin=end, pieces=0, words=0)
+            self._levels[number] = now
 
     def open_runs(self, count: int) -> list[Run]:
         """Returns the runs that are not closed yet, if the thread has `count` turns."""
         most = self._settings.max_turns
-        return sorted({(max(b, count - most), count) for b in self._begins if count - b > 1})
+        return [(max(level.begin, count - most), count) for level in self._levels]

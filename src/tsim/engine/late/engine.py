@@ -33,7 +33,7 @@ from tsim.filter import ALL
 from tsim.index import distinct
 from tsim.rank import Prices, ReentrySettings, SpanSettings, Values, gather, pack, parts
 from tsim.rank.fitted import FittedSettings
-from tsim.segment import ConfidenceSettings, LinkSettings, Run, RunSettings
+from tsim.segment import ConfidenceSettings, LinkSettings, RunSettings
 from tsim.state import (
     Changes,
     EpisodeRow,
@@ -365,7 +365,7 @@ class LateEngine(Numbered):
         ]
         if self.settings.runs.embedded:
             out._add_spans([*spans, *changes.spans])
-        out._add_means(out.index.close_runs())  # none if runs are embedded and stored
+        out._restore_runs()
         return out
 
     def _indexed(self, dimension: int, vectors: Vectors, starts: Sequence[int]) -> ThreadIndex:
@@ -394,22 +394,27 @@ class LateEngine(Numbered):
         """Reads the texts of stored turns that have not been read."""
         if self.index.unread < len(self._turn_ids):
             self.index.read_all(host.since(self._turn_ids[self.index.unread]))
-            self._add_means(self.index.close_runs())  # none if runs are embedded and stored
+            self._restore_runs()
 
     def _close_runs(self, host: Host) -> list[SpanRow]:
         """Adds the runs that have closed; returns those to be stored."""
         runs = self.index.close_runs()
-        if not self.settings.runs.embedded:
-            self._add_means(runs)
-            return []
-        if not runs:
-            return []
-        vectors = host.embed([self.index.text(run) for run in runs])
-        self.index.add_runs(runs, vectors)
+        vectors: Vectors | list[Vector] = []
+        if runs:
+            vectors = host.embed([self.index.text(run) for run in runs])
+            self.index.add_runs(runs, vectors)
+        self.index.join_runs()
         return _rows([key(run, self._turn_ids) for run in runs], vectors)
 
-    def _add_means(self, runs: Sequence[Run]) -> None:
+    def _restore_runs(self) -> None:
+        """Joins runs from those that are stored.
+
+        One that is not, because the constants of the boundary were others, has the mean of its
+        turns' vectors.
+        """
+        runs = self.index.close_runs()
         self.index.add_runs(runs, [self.index.mean(run) for run in runs])
+        self.index.join_runs()
 
     def _bring_up_to_date(self, host: Host) -> None:
         """Indexes the turns added since the last search."""

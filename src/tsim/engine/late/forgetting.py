@@ -1,8 +1,9 @@
 """What changes when turns are forgotten: the runs around them.
 
-Runs depend on the gaps between turns, and a gap on a few turns around it. Where a new topic begins
-so certainly that the thread is divided at every threshold, all runs end, whatever comes before and
-after. So only the runs between two such places can change, and only their turns are read.
+Embedded runs depend on the gaps between turns, and a gap on a few turns around it. Where a new
+topic begins so certainly that the thread is cut, they end, whatever comes before and after. So only
+those between two such places can change, and only their turns are read. What is joined from them
+is not stored.
 """
 
 from bisect import bisect_left, bisect_right
@@ -53,7 +54,8 @@ def rerun(
     read = texts([*dict.fromkeys(ids[low:high])], turns)
     kept = [place for place in places if ids[place] not in gone]
     added = _runs(index, ids, kept, read, begin, end)
-    stored = {key(run, ids) for run in index.runs if begin <= run[0] and run[1] <= end}
+    # Earlier versions embedded longer runs as well; of these, what may have changed goes.
+    stored = {key(run, ids) for run in index.runs if begin < run[1] and run[0] < end}
     cut = sorted(gone)
     intact = {one for one in stored if bisect_left(cut, one[0]) == bisect_right(cut, one[1])}
     return Rerun(
@@ -112,7 +114,7 @@ def _ending(
     """Returns for some places, read alone, whether all runs end there."""
     found = texts([*dict.fromkeys(ids[places.start : places.stop])], turns)
     part = _read(index, ids, places, found)
-    ends: list[bool] = (part.cuts(0, len(part)) >= max(index.run_settings.thresholds)).tolist()
+    ends: list[bool] = (part.cuts(0, len(part)) >= index.run_settings.cut).tolist()
     return ends
 
 
@@ -149,9 +151,10 @@ def _runs(
     sure[0] = 1.0
     found: dict[Key, str] = {}
     closed = RunCutter(index.run_settings).advance(sure.tolist(), part.lengths[first:last].tolist())
-    for run in closed:
-        some = [ids[kept[first + place]] for place in range(*run)]
-        found[some[0], some[-1]] = "\n".join(read[turn].text for turn in some)
+    for piece in closed:
+        some = [ids[kept[first + place]] for place in range(*piece.run)]
+        if len(some) > 1:
+            found[some[0], some[-1]] = "\n".join(read[turn].text for turn in some)
     return found
 
 

@@ -32,8 +32,10 @@ from tsim.segment import (
     ConfidenceSettings,
     Cues,
     LinkSettings,
+    Piece,
     Run,
     RunCutter,
+    RunJoiner,
     RunSettings,
     asks,
     confidence,
@@ -69,8 +71,11 @@ class Mark:
     Attributes:
         places: The number of places.
         sentences: The number of sentences.
-        runs: The number of closed runs.
-        cutter: The runs that are open.
+        runs: The number of closed runs with a vector.
+        pieces: The number of these that others are joined from.
+        long_runs: The number of joined runs.
+        cutter: The piece that is open.
+        joiner: The joined runs that are open.
         recent: The texts kept for them.
         last: What was seen in the newest turn.
         dated: Whether the time of any turn was known.
@@ -79,7 +84,10 @@ class Mark:
     places: int
     sentences: int
     runs: int
+    pieces: int
+    long_runs: int
     cutter: RunCutter
+    joiner: RunJoiner
     recent: dict[int, str]
     last: Cues | None
     dated: bool
@@ -91,7 +99,7 @@ def lasting(make: Callable[["ThreadIndex"], Made]) -> Callable[["ThreadIndex"], 
 
     @wraps(make)
     def kept(index: "ThreadIndex") -> Made:
-        now = len(index), len(index.runs)
+        now = len(index), len(index.runs), len(index.long_runs)
         if name not in index._kept or index._kept[name][0] != now:
             index._kept[name] = now, make(index)
         found: Made = index._kept[name][1]
@@ -129,7 +137,8 @@ class ThreadIndex:
         postings: The words of the turns whose texts have been read.
         speakers: The speakers of the same turns, and how they talk.
         attributes: What filters look at, for the same turns.
-        runs: The closed runs, each with its row in `run_vectors`.
+        runs: The closed runs that were embedded, each with its row in `run_vectors`.
+        long_runs: The closed runs that are joined from pieces, by number.
         dated: Whether the time of any turn is known.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
         run_settings: Constants of runs.
@@ -171,12 +180,18 @@ class ThreadIndex:
         self._odds = array("f")
         self.run_settings = runs
         self._cutter = RunCutter(runs)
+        self._joiner = RunJoiner(runs)
+        self._closed: list[Piece] = []  # pieces that have closed, but are not joined yet
         self._recent: dict[int, str] = {}
         self._unlearnt: list[tuple[Turn, list[Range], list[str]]] = []
         self.runs: dict[Run, int] = {}
         self._edges = array("q")  # where each of them begins and ends
         self.run_vectors = DenseIndex(dimension, vectors[:0])
-        self._kept: dict[str, tuple[tuple[int, int], Any]] = {}  # see `lasting`
+        self._pieces = array("q")  # the runs that are pieces: begin, end, and row
+        self.long_runs: dict[Run, int] = {}
+        self._long_edges = array("q")  # where each of them begins and ends
+        self._long_sums = array("d")  # the length of the sum of its pieces' vectors
+        self._kept: dict[str, tuple[tuple[int, int, int], Any]] = {}  # see `lasting`
         self._grown: dict[str, Growing[Any]] = {}  # see `growing`
         self._settled = 0  # number of turns when boundary evidence was last updated
         self._linked = 0  # number of turns when stretches were last updated
@@ -328,7 +343,10 @@ class ThreadIndex:
             places=len(self),
             sentences=len(self.sentences),
             runs=len(self.runs),
+            pieces=len(self._pieces),
+            long_runs=len(self.long_runs),
             cutter=self._cutter.copy(),
+            joiner=self._joiner.copy(),
             recent=dict(self._recent),
             last=self._last,
             dated=self.dated,
@@ -346,11 +364,16 @@ class ThreadIndex:
         self._settled = 0
         while len(self.runs) > mark.runs:
             self.runs.popitem()
-        del self._edges[2 * mark.runs :]
+        while len(self.long_runs) > mark.long_runs:
+            self.long_runs.popitem()
+        del self._edges[2 * mark.runs :], self._pieces[mark.pieces :]
+        del self._long_edges[2 * mark.long_runs :], self._long_sums[mark.long_runs :]
+        self._closed.clear()
         for values in self._grown.values():
             values.cut(mark.places)
         self._unlearnt.clear()
-        self._cutter, self._recent = mark.cutter.copy(), dict(mark.recent)
+        self._cutter, self._joiner = mark.cutter.copy(), mark.joiner.copy()
+        self._recent = dict(mark.recent)
         self._last, self.dated = mark.last, mark.dated
 
     def read_all(self, turns: Iterable[Turn]) -> None:
@@ -405,13 +428,30 @@ class ThreadIndex:
         return confidence(odds + cue_odds(self._boundary, cues(turn.role, turn.text), self._last))
 
     def close_runs(self) -> list[Run]:
-        """Returns closed runs that have no vector yet; all texts must have been read."""
+        """Returns closed runs that have no vector yet; all texts must have been read.
+
+        Once they have one, `join_runs` joins longer ones from them.
+        """
         first = self._cutter.done
         last = max(first, min(self.unread, len(self) - AFTER + 1))
         settled = self.cuts(first, last).tolist()
         lengths = self.lengths[first:last].tolist()
-        closed = self._cutter.advance(settled, lengths)
-        return [run for run in closed if run not in self.runs]
+        pieces = [*self._cutter.advance(settled, lengths)]
+        self._closed += pieces
+        several = [piece.run for piece in pieces if piece.run[1] - piece.run[0] > 1]
+        return [run for run in several if run not in self.runs]
+
+    def join_runs(self) -> None:
+        """Joins the pieces that have closed into longer runs."""
+        for piece in self._closed:
+            if (row := self.runs.get(piece.run)) is not None:
+                self._pieces.extend((*piece.run, row))
+            for run in self._joiner.advance(piece):
+                if run not in self.long_runs and run not in self.runs:
+                    self.long_runs[run] = len(self.long_runs)
+                    self._long_edges.extend(run)
+                    self._long_sums.append(self._sum(run))
+        self._closed.clear()
 
     def add_runs(self, runs: Sequence[Run], vectors: Vectors | Sequence[Vector]) -> None:
         """Adds closed runs with their vectors; those that are there already are left out."""
@@ -434,22 +474,45 @@ class ThreadIndex:
         total: Vector = self.vectors.take(np.arange(*run)).sum(axis=0, dtype=np.float32)
         return total
 
+    def _joined_vectors(self, run: Run) -> Vector:
+        """Returns the sum of the vectors of a run's pieces, each as often as it has turns."""
+        begin, end = run
+        pieces = np.frombuffer(self._pieces, dtype=np.int64).reshape(-1, 3)
+        first = int(np.searchsorted(pieces[:, 1], begin, side="right"))
+        last = int(np.searchsorted(pieces[:, 0], end))
+        alone = np.ones(end - begin, dtype=bool)
+        total: Vector = np.zeros(self.vectors.dimension, dtype=np.float32)
+        for starts, stops, row in pieces[first:last].tolist():
+            inside = slice(max(starts, begin) - begin, min(stops, end) - begin)
+            alone[inside] = False
+            total += np.float32(inside.stop - inside.start) * self.run_vectors[row]
+        total += self.vectors.take(begin + np.flatnonzero(alone)).sum(axis=0, dtype=np.float32)
+        return total
+
     @lasting
     def run_table(self) -> RunTable:
         """Returns all runs."""
         count = len(self)
-        open_runs = [run for run in self._cutter.open_runs(count) if run not in self.runs]
+        open_runs = self._open_runs(count)
         if count and self.passages.apart(count - 1, count)[0]:
             open_runs = []  # the newest turn is divided, or follows a divided one
         # A divided turn belongs to no run: it competes as one, and so does each of its passages.
         whole, parts = self._whole_turns(), np.flatnonzero(self.passages.divided())
         edges = np.frombuffer(self._edges, dtype=np.int64).reshape(-1, 2)
+        joined = np.frombuffer(self._long_edges, dtype=np.int64).reshape(-1, 2)
         opened = np.array(open_runs, dtype=np.int64).reshape(-1, 2)
-        every = np.concatenate([edges, opened, whole, np.stack([parts, parts + 1], axis=1)])
+        pieces = np.frombuffer(self._pieces, dtype=np.int64).reshape(-1, 3).copy()
+        passages = np.stack([parts, parts + 1], axis=1)
+        every = np.concatenate([edges, joined, opened, whole, passages])
         begins, ends = np.ascontiguousarray(every.T)
-        sums = np.concatenate([
-            [self._sum(run) for run in open_runs], self._sums()[whole[:, 0]], np.ones(len(parts))
-        ])  # fmt: skip
+        sums = np.concatenate(
+            [
+                np.frombuffer(self._long_sums),
+                [self._sum(run) for run in open_runs],
+                self._sums()[whole[:, 0]],
+                np.ones(len(parts)),
+            ]
+        )
         sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])
         total = np.concatenate([[0], self._words()])
         told = np.zeros(count + 1)
@@ -463,6 +526,7 @@ class ThreadIndex:
             closes=sure[ends],
             words=words,
             length=np.log(words),
+            pieces=pieces,
             sums=sums,
             tells=(told[ends] - told[begins]) / np.maximum(words, 1),
             excess=excess,
@@ -478,13 +542,19 @@ class ThreadIndex:
         short = (np.diff(edges) > 1) & (words <= WHOLE_WORDS)
         return np.stack([edges[:-1][short], edges[1:][short]], axis=1)
 
+    def _open_runs(self, count: int) -> list[Run]:
+        """Returns the runs of several turns that are not closed yet."""
+        found = dict.fromkeys([self._cutter.open_run(count), *self._joiner.open_runs(count)])
+        known = (self.runs, self.long_runs)
+        return sorted(r for r in found if r[1] - r[0] > 1 and not any(r in k for k in known))
+
     def _sum(self, run: Run) -> float:
-        """Returns the length of the sum of the vectors of a run's turns."""
-        return float(np.linalg.norm(self._added(run)))
+        """Returns the length of the sum of the vectors of a run's pieces."""
+        return float(np.linalg.norm(self._joined_vectors(run)))
 
     @growing
     def _sums(self, first: int, last: int) -> Values:
-        """Returns the same for each divided turn, where it begins; 1 for all other places."""
+        """Returns it for the passages of each divided turn, where it begins; 1 for other places."""
         out = np.ones(last - first)
         begins = first + np.flatnonzero(self.passages.starts[first:] == 0)
         ends = np.append(begins[1:], len(self))

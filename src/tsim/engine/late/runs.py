@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.index import Ranges
+from tsim.index.taking import consecutive
 from tsim.rank import Values
 from tsim.vectors import Vector
 
@@ -15,9 +16,10 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunTable:
-    """All runs of a thread: the closed ones in the order they were added, then the open ones.
+    """All runs of a thread: those with a vector in the order they were added, then the others.
 
-    The passages of divided turns come last: each is both a run and a turn.
+    The others are joined from pieces, or open; then come divided turns as a whole. The passages of
+    divided turns come last: each is both a run and a turn.
 
     Attributes:
         ranges: Their places.
@@ -25,7 +27,8 @@ class RunTable:
         closes: Confidence of a new topic after it.
         words: Its number of words.
         length: The logarithm of this number.
-        sums: The length of the sum of its turns' vectors, of each open one.
+        pieces: The runs that others are joined from: where each begins and ends, and its number.
+        sums: The length of the sum of the vectors of its pieces, of each that has none of its own.
         tells: The share of its words by speakers in the first person: the mean of their logarithms.
         excess: The logarithm of the length of the long turn that it is a part of, relative to the
             shortest long turn; 0 if it consists of whole turns.
@@ -37,6 +40,7 @@ class RunTable:
     closes: Values
     words: Values
     length: Values
+    pieces: npt.NDArray[np.int64]
     sums: Values
     tells: Values
     excess: Values
@@ -55,12 +59,22 @@ class RunTable:
         out[self.passages] += runs[len(runs) - len(self.passages) :]
         return out
 
-    def open_cosines(self, similar: Vector) -> Vector:
-        """Returns the cosines of a question and the means of the open runs' vectors.
+    def cosines(self, similar: Vector, embedded: Vector) -> Vector:
+        """Returns the cosines of a question and all runs.
+
+        That of a run without a vector is the one of the mean of its pieces' vectors, where each
+        counts as often as it has turns.
 
         Args:
             similar: The cosine of the question and each turn.
+            embedded: The cosines of the runs that have a vector.
         """
+        of_pieces = similar.copy()
+        begins, ends, rows = self.pieces.T
+        of_pieces[consecutive(begins, ends - begins)] = np.repeat(embedded[rows], ends - begins)
+        return np.concatenate([embedded, self._joined(of_pieces)])
+
+    def _joined(self, similar: Vector) -> Vector:
         first = len(self.begins) - len(self.sums)
         # Every second sum is over what lies between two runs; nothing begins after the last place.
         edges = np.stack([self.begins[first:], self.ends[first:]], axis=1).ravel()

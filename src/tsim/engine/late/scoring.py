@@ -133,7 +133,7 @@ def observe(
         span: Constants of values and lengths.
         index: The thread.
         asked: The scores of every turn for the question.
-        closed: Returns the cosines of the closed runs.
+        closed: Returns the cosines of the closed runs that were embedded.
     """
     table, eligible = index.run_table(), asked.eligible
     if everything := bool(eligible.all()):
@@ -143,7 +143,7 @@ def observe(
         words = table.ranges.sums(np.where(eligible, index.lengths, 0)).astype(np.float64)
     some = slice(None) if everything else eligible
     similar = asked.similar
-    cosines = np.concatenate([closed(), table.open_cosines(similar)])
+    cosines = table.cosines(similar, closed())
     interleaved = index.stretches.interleaved()
     whole = held > 0
     if interleaved.any():
