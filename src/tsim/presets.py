@@ -169,7 +169,7 @@ UNFITTED_LATE = LateSettings(
 # all-MiniLM-L6-v2 know English words and how English speakers talk about themselves; other models
 # are used for other languages. Chosen on the data set `languages`.
 OTHER_MODELS = 2.0
-# Neither runs nor sentences are embedded: the vectors of runs are the means of their turns'.
+# Neither runs nor sentences are embedded: all runs are joined from single turns.
 UNFITTED_LIGHT = replace(
     UNFITTED_LATE,
     runs=replace(UNFITTED_LATE.runs, embedded=False),

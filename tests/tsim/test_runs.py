@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -274,4 +275,28 @@ def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
             mean = np.mean(embed([text for _, text in turns[begin:end]]), axis=0)
             assert cosine == pytest.approx(mean @ question / np.linalg.norm(mean), abs=1e-5)
     with opened(tmp_path / "m.db", LIGHT) as (_, thread):
+        assert thread.search("w3 w7", min_relevance=0) == hits
+
+
+def test_longer_runs_of_earlier_versions_are_used_as_they_are_and_forgotten(tmp_path):
+    limits = LATE.settings.runs
+    runs = replace(limits, thresholds=limits.thresholds[1:])
+    earlier = replace(LATE, settings=replace(LATE.settings, runs=runs))
+    later = replace(LATE, former=(earlier.fingerprint,))
+    with opened(tmp_path / "m.db", earlier) as (store, thread):
+        thread.add_many(talk(120, seed=9))
+        long = {(row.first, row.last): row.vector.tobytes() for row in store.load("a").spans}
+    with opened(tmp_path / "m.db", later) as (store, thread):
+        thread.search("w3 w7", min_relevance=0)
+        ids = thread._engine._turn_ids
+        runs = thread._engine.index.runs
+        assert long.keys() <= {(ids[begin], ids[end - 1]) for begin, end in runs}
+        thread.add_many(talk(60, seed=10))
+        gone = next(first + 1 for first, last in sorted(long) if last - first > 2 and first > 20)
+        thread.forget(turn=gone)
+        held = {vector for (first, last), vector in long.items() if first <= gone <= last}
+        assert held
+        assert not held & {row.vector.tobytes() for row in store.load("a").spans}
+        hits = thread.search("w3 w7", min_relevance=0)
+    with opened(tmp_path / "m.db", later) as (_, thread):
         assert thread.search("w3 w7", min_relevance=0) == hits

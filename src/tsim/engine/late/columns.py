@@ -26,7 +26,7 @@ def run_columns(index: ThreadIndex, asked: Asked, table: RunTable, cosines: Vect
         index: The thread.
         asked: The scores of every turn for the question.
         table: The runs.
-        cosines: The cosine of each run's text with the question.
+        cosines: The cosine of each run with the question.
     """
     return {
         "run": np.ones(len(cosines), dtype=np.float32),

@@ -1,9 +1,9 @@
 """Late episodes on one thread: add, search, forget.
 
-Each turn is embedded once, a long turn passage by passage, and so is each run of turns between
-likely topic changes, once it has closed. The other data that a search needs (`index.py`) is
-computed from turns and vectors. The `episode` of a turn is assigned when the turn arrives; it is
-used in receipts and listings, not for ranking.
+Each turn is embedded once, a long turn passage by passage, and so are its sentences and the
+shortest run of turns around it, once that has closed. The other data that a search needs
+(`index.py`) is computed from turns and vectors, longer runs included. The `episode` of a turn is
+assigned when the turn arrives; it is used in receipts and listings, not for ranking.
 
 A search scores every turn (`relevance.py`), computes the probability of every run and turn and from
 it the value of each turn (`scoring.py`), packs the most valuable turns and explains why each span
