@@ -1,11 +1,11 @@
-"""What embedding runs of turns costs, and what it finds: from turns alone to five thresholds.
+"""What it costs to embed more than turns, and what it finds: runs of turns, and sentences.
 
     python bench/runs.py
     python bench/runs.py --target 32k --json
 
-Each line is the default method with other runs. Tokens are those of all embedded texts over those
-of the turns; ingest is CPU time without the embedder, which the tokens stand for. Vectors are those
-that a search holds in RAM; bytes are those on disk.
+Each line is the default method with some of them left out, or with longer runs embedded. Tokens
+are those of all embedded texts over those of the turns; ingest is CPU time without the embedder,
+which the tokens stand for. Vectors are those that a search holds in RAM; bytes are those on disk.
 """
 
 import argparse
@@ -24,15 +24,16 @@ from tsim.engine.late.engine import LateEngine
 from tsim.presets import Preset, late_for
 from tsim.toolkit import Vector, Vectors
 
-# Thresholds at which threads are divided into runs; None: the preset `light`, with the means of
-# turns' vectors, and weights of its own.
-LEVELS: tuple[tuple[float, ...] | None, ...] = (
-    None,
-    (0.3,),
-    (0.1, 0.6),
-    (0.1, 0.3, 0.6),
-    (0.05, 0.1, 0.3, 0.6, 0.8),
-)
+# Thresholds of runs, of which those of the first are embedded, if any are, and whether sentences
+# are. With neither it is the preset `light`, which has weights of its own.
+NOTHING = "turns"
+LEVELS: dict[str, tuple[tuple[float, ...], bool, bool]] = {
+    NOTHING: ((0.1, 0.3, 0.6), False, False),
+    "turns, sentences": ((0.1, 0.3, 0.6), False, True),
+    "turns, runs": ((0.1, 0.3, 0.6), True, False),
+    "turns, runs, sentences (late)": ((0.1, 0.3, 0.6), True, True),
+    "turns, longer runs, sentences": ((0.3, 0.6), True, True),
+}
 BUDGETS = (500, 1100)
 
 
@@ -59,13 +60,17 @@ class Counting:
         return self._inner.embed_query(text)
 
 
-def measure(level: tuple[float, ...] | None, tracks: dict[str, list[Package]]) -> dict[str, object]:
+def measure(name: str, tracks: dict[str, list[Package]]) -> dict[str, object]:
     """Measures one setting on all tracks."""
     embedder = Counting()
-    preset = late_for(embedder.identity, LIGHT.name if level is None else LATE.name)
-    if level:
-        runs = replace(preset.settings.runs, thresholds=level)
-        preset = Preset(name="bench", settings=replace(preset.settings, runs=runs))
+    preset = late_for(embedder.identity, LIGHT.name if name == NOTHING else LATE.name)
+    if name != NOTHING:
+        thresholds, embedded, sentences = LEVELS[name]
+        settings = preset.settings
+        runs = replace(settings.runs, thresholds=thresholds, embedded=embedded)
+        weight = settings.span.sentence_weight if sentences else 0.0
+        span = replace(settings.span, sentence_weight=weight)
+        preset = Preset(name="bench", settings=replace(settings, runs=runs, span=span))
     said = turns = size = vectors = 0
     cpu = 0.0
     found: dict[str, list[bool]] = {}
@@ -89,10 +94,11 @@ def measure(level: tuple[float, ...] | None, tracks: dict[str, list[Package]]) -
                             )
                     engine = thread._engine
                     assert isinstance(engine, LateEngine)
-                    vectors += len(engine.index.vectors) + len(engine.index.run_vectors)
+                    index = engine.index
+                    vectors += len(index.vectors) + len(index.run_vectors) + len(index.sentences)
                 size += path.stat().st_size
     return {
-        "runs": "means" if level is None else " ".join(str(one) for one in level),
+        "embedded": name,
         "tokens": round(embedder.words / said, 2),
         "ingest ms/turn": round(1000 * cpu / turns, 3),
         "bytes/turn": size // turns,
@@ -114,8 +120,8 @@ def main() -> None:
         "asides": open_threads(f"{base},asides=true"),
     }
     rows = []
-    for level in LEVELS:
-        rows.append(measure(level, tracks))
+    for name in LEVELS:
+        rows.append(measure(name, tracks))
         if not given.json:
             if len(rows) == 1:
                 print(" | ".join(rows[0]))
