@@ -251,11 +251,12 @@ def test_a_divided_turn_of_up_to_256_words_competes_as_a_whole(tmp_path, tiny_em
     assert {(place, place + 1) for place in range(edges[5], edges[7])} <= runs
     rows = index.vectors.take(np.arange(len(index)))
     query = rows[3]
-    first = len(table.begins) - len(table.sums)
-    cosines = table.open_cosines(np.vecdot(rows, query))
-    for n, cosine in enumerate(cosines.tolist(), first):
+    cosines = table.cosines(np.vecdot(rows, query), index.run_vectors.scores(query))
+    divided = np.flatnonzero((table.begins >= edges[5]) & (table.ends <= edges[7]))
+    assert len(divided) == 1 + edges[7] - edges[5]
+    for n in divided:
         mean = rows[table.begins[n] : table.ends[n]].sum(axis=0)
-        assert cosine == pytest.approx(float(mean @ query / np.linalg.norm(mean)), abs=1e-6)
+        assert cosines[n] == pytest.approx(float(mean @ query / np.linalg.norm(mean)), abs=1e-6)
 
 
 def test_receipts_and_listings_speak_of_turns(memory):
