@@ -23,7 +23,7 @@ from tsim.engine.late.runs import RunTable
 from tsim.engine.late.sentences import Sentences
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Ranges, Speakers, WindowIndex
-from tsim.index.taking import Places, taken
+from tsim.index.taking import Places, consecutive, taken
 from tsim.rank import Paths, SpanSettings, Values, paths
 from tsim.rank.fitted import Columns
 from tsim.segment import (
@@ -501,7 +501,7 @@ class ThreadIndex:
         edges = np.frombuffer(self._edges, dtype=np.int64).reshape(-1, 2)
         joined = np.frombuffer(self._long_edges, dtype=np.int64).reshape(-1, 2)
         opened = np.array(open_runs, dtype=np.int64).reshape(-1, 2)
-        pieces = np.frombuffer(self._pieces, dtype=np.int64).reshape(-1, 3).copy()
+        starts, stops, rows = np.frombuffer(self._pieces, dtype=np.int64).reshape(-1, 3).T
         passages = np.stack([parts, parts + 1], axis=1)
         every = np.concatenate([edges, joined, opened, whole, passages])
         begins, ends = np.ascontiguousarray(every.T)
@@ -526,7 +526,8 @@ class ThreadIndex:
             closes=sure[ends],
             words=words,
             length=np.log(words),
-            pieces=pieces,
+            inside=consecutive(starts, stops - starts),
+            pieces=np.repeat(rows, stops - starts),
             sums=sums,
             tells=(told[ends] - told[begins]) / np.maximum(words, 1),
             excess=excess,

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tsim.index import Ranges
-from tsim.index.taking import consecutive
 from tsim.rank import Values
 from tsim.vectors import Vector
 
@@ -27,7 +26,8 @@ class RunTable:
         closes: Confidence of a new topic after it.
         words: Its number of words.
         length: The logarithm of this number.
-        pieces: The runs that others are joined from: where each begins and ends, and its number.
+        inside: The places in runs that others are joined from.
+        pieces: The run at each of these.
         sums: The length of the sum of the vectors of its pieces, of each that has none of its own.
         tells: The share of its words by speakers in the first person: the mean of their logarithms.
         excess: The logarithm of the length of the long turn that it is a part of, relative to the
@@ -40,6 +40,7 @@ class RunTable:
     closes: Values
     words: Values
     length: Values
+    inside: npt.NDArray[np.int64]
     pieces: npt.NDArray[np.int64]
     sums: Values
     tells: Values
@@ -70,8 +71,7 @@ class RunTable:
             embedded: The cosines of the runs that have a vector.
         """
         of_pieces = similar.copy()
-        begins, ends, rows = self.pieces.T
-        of_pieces[consecutive(begins, ends - begins)] = np.repeat(embedded[rows], ends - begins)
+        of_pieces[self.inside] = embedded[self.pieces]
         return np.concatenate([embedded, self._joined(of_pieces)])
 
     def _joined(self, similar: Vector) -> Vector:
