@@ -1,6 +1,8 @@
 """The data set of logs of eight kinds."""
 
 import json
+import random
+import string
 from collections import Counter
 from importlib import resources
 
@@ -9,6 +11,7 @@ import pytest
 from scaleqa.datasets.logs import DATASET, shipped
 from scaleqa.errors import DataError
 from scaleqa.packages import check_packages
+from tsim import Memory
 from tsim.words import distinct
 
 FIRST = ["coding", "team", "diary", "support"]
@@ -81,3 +84,17 @@ def test_an_unknown_log_is_refused():
         DataError, match="no log 'dairy'; use one of coding, team, diary, support, meetings"
     ):
         threads(kind="dairy")
+
+
+def test_nonsense_finds_nothing_in_a_log_and_its_own_questions_something(tmp_path, minilm):
+    log = threads()[0]
+    letters = random.Random(3)
+    drawn = ["".join(letters.choices(string.ascii_lowercase, k=9)) for _ in range(30)]
+    with Memory.open(tmp_path / "m.db", model=minilm) as memory:
+        thread = memory.thread("a")
+        thread.add_many((turn.role, turn.text) for turn in log.stream)
+        for query in ["z" * 15, "x" * 3000, "qwertyuiop" * 50, "0" * 3000, " ".join(drawn)]:
+            assert thread.search(query) == [], query[:20]
+        found = [bool(thread.search(one)) for one in drawn]
+        assert sum(found) <= 3, "single words that nobody said"
+        assert all(thread.search(question.question) for question in log.questions)

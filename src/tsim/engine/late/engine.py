@@ -221,7 +221,7 @@ class LateEngine(Numbered):
         span = self.settings.span
         asked, seen = self.observe(query, host)
         scores = score(self.settings.fitted, seen)
-        if query.least is None and (self._empty(query, asked) or self._silent(scores)):
+        if query.least is None and self._empty(query, asked):
             return []
         worth = self._worth(query, scores, host)
         room = query.measure.room(query.budget or span.budget)
@@ -236,6 +236,8 @@ class LateEngine(Numbered):
             ids=self._turn_ids,
             episodes=self._turn_episodes,
         )
+        if query.least is None and self._silent(scores, found):
+            return []
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
 
@@ -432,18 +434,20 @@ class LateEngine(Numbered):
         words = [word.strip(".,!?…") for word in query.text.split()]
         return not any(word[:1].isupper() and word not in PRONOUNS for word in words[1:])
 
-    def _silent(self, scores: Scores) -> bool:
+    def _silent(self, scores: Scores, found: Sequence[Found]) -> bool:
         """Returns whether nothing should be returned by default.
 
         Presence is fitted on our threads and may be far too low elsewhere, and to return nothing
-        where there is an answer is worse than the opposite. So a low presence counts in full only
-        if the thread has many words, but hardly any of the question's.
+        where there is an answer is worse than the opposite. So it counts little, unless the thread
+        has many words, but hardly any of the question's: then the best hit must be likely enough.
         """
         least = self.settings.fitted.min_relevance
+        if scores.presence < DOUBT * least:
+            return True
         strange = scores.observed.asking.covered < HARDLY_COVERED
         if not (strange and self.index.postings.vocabulary >= MANY_WORDS):
-            least *= DOUBT
-        return scores.presence < least
+            return False
+        return max((one.score for one in found), default=0.0) < least
 
     def prices(self, measure: Measure, host: Host, thread: str = "") -> Prices:
         """Returns what the turns cost in a context; there must be turns, and all must be read."""
