@@ -106,6 +106,14 @@ def english(text: str) -> bool:
     return not ENGLISH_ALONE.isdisjoint(_written(text))
 
 
+def phrased(text: str) -> bool:
+    """Returns whether a text has a small word of a language, as what people ask mostly has.
+
+    Nothing is known of this in scripts without spaces, where it is taken to be so.
+    """
+    return bool(DENSE.search(text)) or not STOP.isdisjoint(_written(text))
+
+
 def folded(text: str) -> str:
     """Returns a text in which characters that readers take for the same are the same."""
     if text.isascii():

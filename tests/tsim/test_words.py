@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tsim.index import Postings
 from tsim.rank.question import term_weights
 from tsim.stopwords import ENGLISH, OTHERS
-from tsim.words import count, distinct, english, extent, folded, terms
+from tsim.words import count, distinct, english, extent, folded, phrased, terms
 
 # A turn, a question that shares a word with it, and a turn with other words.
 SAID = {
@@ -151,3 +151,20 @@ def test_english_questions_have_no_related_words():
 def test_folding_is_done_once():
     for text in ("İSTANBUL ISPARTA", "Straße ﬁn ＡＢＣ", "الأُسْرَة ٢٠٢٦", "ёж"):
         assert folded(folded(text)) == folded(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Where did Nadia move to?", True),
+        ("wo wohnt Nadia", True),
+        ("где ключи", True),
+        ("鑰匙在哪裡", True),
+        ("sourdough", False),
+        ("lost keys Lisbon", False),
+        ("qxv zzkw plmgrt", False),
+        ("", False),
+    ],
+)
+def test_what_people_ask_has_small_words(text, expected):
+    assert phrased(text) is expected

@@ -46,6 +46,7 @@ from tsim.state import (
 from tsim.tokens import Measure
 from tsim.types import Forgotten, Hit, NewTurn, Receipt, Turn
 from tsim.vectors import Vector, Vectors, best
+from tsim.words import phrased
 
 # Windows per view that `views` reports.
 SHOWN = 12
@@ -236,7 +237,7 @@ class LateEngine(Numbered):
             ids=self._turn_ids,
             episodes=self._turn_episodes,
         )
-        if query.least is None and self._silent(scores, found):
+        if query.least is None and self._silent(query.text, scores, found):
             return []
         kept = [one for one in found if one.score >= (query.least or 0.0)]
         return sorted(kept, key=lambda one: (-one.score, one.turns))[: query.count]
@@ -434,20 +435,20 @@ class LateEngine(Numbered):
         words = [word.strip(".,!?…") for word in query.text.split()]
         return not any(word[:1].isupper() and word not in PRONOUNS for word in words[1:])
 
-    def _silent(self, scores: Scores, found: Sequence[Found]) -> bool:
+    def _silent(self, question: str, scores: Scores, found: Sequence[Found]) -> bool:
         """Returns whether nothing should be returned by default.
 
         Presence is fitted on our threads and may be far too low elsewhere, and to return nothing
         where there is an answer is worse than the opposite. So it counts little, unless the thread
-        has many words, but hardly any of the question's: then the best hit must be likely enough.
+        has many words, but hardly any of the question's. If these do not even read like a question,
+        the best hit must be likely enough, too.
         """
         least = self.settings.fitted.min_relevance
-        if scores.presence < DOUBT * least:
-            return True
         strange = scores.observed.asking.covered < HARDLY_COVERED
         if not (strange and self.index.postings.vocabulary >= MANY_WORDS):
-            return False
-        return max((one.score for one in found), default=0.0) < least
+            return scores.presence < DOUBT * least
+        best = max((one.score for one in found), default=0.0)
+        return scores.presence < least or (best < least and not phrased(question))
 
     def prices(self, measure: Measure, host: Host, thread: str = "") -> Prices:
         """Returns what the turns cost in a context; there must be turns, and all must be read."""
