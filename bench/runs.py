@@ -95,7 +95,7 @@ def measure(name: str, tracks: dict[str, list[Package]]) -> dict[str, object]:
                     engine = thread._engine
                     assert isinstance(engine, LateEngine)
                     index = engine.index
-                    vectors += len(index.vectors) + len(index.run_vectors) + len(index.sentences)
+                    vectors += len(index.vectors) + len(index.runs.vectors) + len(index.sentences)
                 size += path.stat().st_size
     return {
         "embedded": name,

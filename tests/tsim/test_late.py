@@ -339,7 +339,7 @@ def test_what_is_inherited_along_a_conversation_follows_the_formula():
 def test_each_run_is_embedded_once_and_every_turn_is_shown_once(stream):
     feed = Feed(LATE)
     feed.add(stream)
-    runs = feed.engine.index.runs
+    runs = feed.engine.index.runs.embedded
     texts = ["\n".join(text for _, text in stream[first:end]) for first, end in runs]
     assert feed.embedded == texts
     for budget in (30, 200, 10**6):

@@ -61,8 +61,19 @@ def state(engine):
     """Everything that an engine knows, to be compared."""
     index = engine.index
     index.settle()
-    parts = {"ids": engine._turn_ids, "episodes": engine._turn_episodes, "runs": [*index.runs]}
-    for part in (index, index.passages, index.postings, index.speakers, index.attributes):
+    parts = {
+        "ids": engine._turn_ids,
+        "episodes": engine._turn_episodes,
+        "runs": [*index.runs.embedded],
+    }
+    for part in (
+        index,
+        index.runs,
+        index.passages,
+        index.postings,
+        index.speakers,
+        index.attributes,
+    ):
         for name, value in vars(part).items():
             if isinstance(value, array | bytearray | dict | list | int | float | bool):
                 raw = isinstance(value, array)  # unknown times are not equal to themselves
@@ -83,7 +94,7 @@ def state(engine):
     ):
         parts[name] = values.tobytes()
     parts["last"], parts["vectors"] = index._last, index.vectors.take(range(len(index))).tobytes()
-    parts["run vectors"] = index.run_vectors.take(range(len(index.runs))).tobytes()
+    parts["run vectors"] = index.runs.vectors.take(range(len(index.runs.embedded))).tobytes()
     parts["interleaved"] = index.stretches.interleaved().tobytes()
     return parts
 
@@ -136,7 +147,7 @@ def slow(index, ids, gone, stored):
     for turn in dict.fromkeys(left):
         fresh.read(stored[turn])
     wanted = {key(run, left) for run in fresh.close_runs()}
-    there = {key(run, ids) for run in index.runs}
+    there = {key(run, ids) for run in index.runs.embedded}
     cut = sorted(gone)
     intact = {one for one in there if bisect_left(cut, one[0]) == bisect_right(cut, one[1])}
     return sorted(there - (intact & wanted)), sorted(wanted - intact)
@@ -157,7 +168,7 @@ def test_runs_change_only_around_what_is_forgotten(tmp_path, longest):
         read.extend(wanted)
         return [stored[turn] for turn in wanted]
 
-    assert len(engine.index.runs) > 75
+    assert len(engine.index.runs.embedded) > 75
     assert bool(engine.index.passages.further) == (longest > 30)
     for first in [0, 1, 2, 350, 692, 697, 698, 699, *rng.sample(range(700), 12)]:
         gone = {turn for turn in range(first, first + rng.choice([1, 1, 2, 9])) if turn < 700}

@@ -81,8 +81,8 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     sure = index.confidences(0, count).tolist()
     lengths = slow.lengths(turns)
     embedded, joined, unclosed = slow.runs(settings.runs, sure, lengths)
-    assert {*index.runs} == embedded
-    assert {*index.long_runs} == joined
+    assert {*index.runs.embedded} == embedded
+    assert {*index.runs.joined} == joined
     table = index.run_table()
     keys = list(zip(table.begins.tolist(), table.ends.tolist(), strict=True))
     assert sorted(keys) == sorted(embedded | joined | unclosed)
@@ -105,7 +105,7 @@ def test_the_engine_computes_the_formulas(stream, asks, tells, words, rng):
     inherited = slow.relative(slow.inherited(settings.span, shares, sure, lengths))
 
     # Features, probabilities.
-    seen = observe(settings.span, index, asked, index.run_vectors.scanning(asked.vector))
+    seen = observe(settings.span, index, asked, index.runs.vectors.scanning(asked.vector))
     scores = score(fitted, seen)
     cosines = [slow.dot(vector, asked_vector) for vector in vectors]
     pieces = {(b, e): embed(["\n".join(texts[b:e])])[0] for b, e in embedded}

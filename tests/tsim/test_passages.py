@@ -251,7 +251,7 @@ def test_a_divided_turn_of_up_to_256_words_competes_as_a_whole(tmp_path, tiny_em
     assert {(place, place + 1) for place in range(edges[5], edges[7])} <= runs
     rows = index.vectors.take(np.arange(len(index)))
     query = rows[3]
-    cosines = table.cosines(np.vecdot(rows, query), index.run_vectors.scores(query))
+    cosines = table.cosines(np.vecdot(rows, query), index.runs.vectors.scores(query))
     divided = np.flatnonzero((table.begins >= edges[5]) & (table.ends <= edges[7]))
     assert len(divided) == 1 + edges[7] - edges[5]
     for n in divided:

@@ -133,7 +133,7 @@ def test_each_turn_is_in_one_embedded_run_at_most_and_longer_ones_consist_of_the
         thread.add_many(turns)
         thread.search("w3")
         index = thread._engine.index
-    embedded, joined = sorted(index.runs), sorted(index.long_runs)
+    embedded, joined = sorted(index.runs.embedded), sorted(index.runs.joined)
     assert embedded and joined
     assert all(one[1] <= after[0] for one, after in pairwise(embedded))
     inside = {place for begin, end in embedded for place in range(begin + 1, end)}
@@ -213,8 +213,8 @@ def test_two_writers_see_the_runs_of_each_other(tmp_path_factory, sizes, asks):
         found = stored(store, one)
         indexes = [thread._engine.index for thread in (one, other)]
         vectors = [
-            {run: index.run_vectors.take([row]).tobytes() for run, row in index.runs.items()}
-            for index in indexes
+            {run: one.vectors.take([row]).tobytes() for run, row in one.embedded.items()}
+            for one in (index.runs for index in indexes)
         ]
         remaining = one.turns()
     assert vectors[0] == vectors[1]
@@ -266,8 +266,8 @@ def test_without_embedding_runs_nothing_is_stored_and_means_are_used(tmp_path):
         assert store.load("a").spans == []
         hits = thread.search("w3 w7", min_relevance=0)
         index = thread._engine.index
-        assert not index.runs
-        assert len(index.long_runs) > 10
+        assert not index.runs.embedded
+        assert len(index.runs.joined) > 10
         question = embed(["w3 w7"])[0]
         table = index.run_table()
         found = table.cosines(index.vectors.scores(question), np.zeros(0, dtype=np.float32))
@@ -289,7 +289,7 @@ def test_longer_runs_of_earlier_versions_are_used_as_they_are_and_forgotten(tmp_
     with opened(tmp_path / "m.db", later) as (store, thread):
         thread.search("w3 w7", min_relevance=0)
         ids = thread._engine._turn_ids
-        runs = thread._engine.index.runs
+        runs = thread._engine.index.runs.embedded
         assert long.keys() <= {(ids[begin], ids[end - 1]) for begin, end in runs}
         thread.add_many(talk(60, seed=10))
         gone = next(first + 1 for first, last in sorted(long) if last - first > 2 and first > 20)

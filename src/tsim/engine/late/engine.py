@@ -156,7 +156,7 @@ class LateEngine(Numbered):
         # In the order in which they closed: sums over runs then have the same last bit.
         spans = sorted(rows, key=lambda row: (row.last, row.first))
         runs = [(self._place(row.first), self._place(row.last) + 1) for row in spans]
-        self.index.add_runs(runs, [row.vector for row in spans])
+        self.index.runs.add(runs, [row.vector for row in spans])
 
     def grow(
         self,
@@ -260,7 +260,7 @@ class LateEngine(Numbered):
         settings, span = self.settings, self.settings.span
         self._bring_up_to_date(host)
         asked = ask(span, self.index, query, host.embed_query)
-        closed = self.index.run_vectors.scanning(asked.vector)  # while re-entries are looked for
+        closed = self.index.runs.vectors.scanning(asked.vector)  # while re-entries are looked for
         asked = resume(settings.reentry, span, self.index, asked)
         return asked, observe(span, self.index, asked, closed)
 
@@ -360,9 +360,10 @@ class LateEngine(Numbered):
         out._turn_episodes = [self._turn_episodes[place] for place in kept]
         out._mark = None
         removed = {*changes.removed_spans}
-        stored = {key(run, self._turn_ids): row for run, row in self.index.runs.items()}
+        embedded = self.index.runs.embedded
+        stored = {key(run, self._turn_ids): row for run, row in embedded.items()}
         spans = [
-            SpanRow(first=first, last=last, vector=self.index.run_vectors[row])
+            SpanRow(first=first, last=last, vector=self.index.runs.vectors[row])
             for (first, last), row in stored.items()
             if (first, last) not in removed
         ]
@@ -405,8 +406,8 @@ class LateEngine(Numbered):
         vectors: Vectors | list[Vector] = []
         if runs:
             vectors = host.embed([self.index.text(run) for run in runs])
-            self.index.add_runs(runs, vectors)
-        self.index.join_runs()
+            self.index.runs.add(runs, vectors)
+        self.index.runs.join()
         return _rows([key(run, self._turn_ids) for run in runs], vectors)
 
     def _restore_runs(self) -> None:
@@ -415,9 +416,9 @@ class LateEngine(Numbered):
         One that is not, because the constants of the boundary were others, has the mean of its
         turns' vectors.
         """
-        runs = self.index.close_runs()
-        self.index.add_runs(runs, [self.index.mean(run) for run in runs])
-        self.index.join_runs()
+        closed, runs = self.index.runs, self.index.close_runs()
+        closed.add(runs, [closed.mean(run) for run in runs])
+        closed.join()
 
     def _bring_up_to_date(self, host: Host) -> None:
         """Indexes the turns added since the last search."""

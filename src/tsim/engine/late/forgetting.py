@@ -55,7 +55,7 @@ def rerun(
     kept = [place for place in places if ids[place] not in gone]
     added = _runs(index, ids, kept, read, begin, end)
     # Earlier versions embedded longer runs as well; of these, what may have changed goes.
-    stored = {key(run, ids) for run in index.runs if begin < run[1] and run[0] < end}
+    stored = {key(run, ids) for run in index.runs.embedded if begin < run[1] and run[0] < end}
     cut = sorted(gone)
     intact = {one for one in stored if bisect_left(cut, one[0]) == bisect_right(cut, one[1])}
     return Rerun(

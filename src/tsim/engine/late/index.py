@@ -17,13 +17,14 @@ import numpy.typing as npt
 
 from tsim.assemble import line
 from tsim.engine.attributes import Attributes
+from tsim.engine.late.closed import ClosedMark, ClosedRuns
 from tsim.engine.late.growing import Growing
 from tsim.engine.late.passages import Passages, Range
 from tsim.engine.late.runs import RunTable
 from tsim.engine.late.sentences import Sentences
 from tsim.engine.stretches import Stretches
 from tsim.index import DenseIndex, Postings, Ranges, Speakers, WindowIndex
-from tsim.index.taking import Places, consecutive, taken
+from tsim.index.taking import Places, taken
 from tsim.rank import Paths, SpanSettings, Values, paths
 from tsim.rank.fitted import Columns
 from tsim.segment import (
@@ -32,10 +33,7 @@ from tsim.segment import (
     ConfidenceSettings,
     Cues,
     LinkSettings,
-    Piece,
     Run,
-    RunCutter,
-    RunJoiner,
     RunSettings,
     asks,
     confidence,
@@ -46,7 +44,7 @@ from tsim.segment import (
 )
 from tsim.tokens import ESTIMATE, WORDS, Measure
 from tsim.types import Turn
-from tsim.vectors import Vector, Vectors, unit
+from tsim.vectors import Vector, Vectors
 from tsim.words import count
 
 STEP = 1024
@@ -71,23 +69,15 @@ class Mark:
     Attributes:
         places: The number of places.
         sentences: The number of sentences.
-        runs: The number of closed runs with a vector.
-        pieces: The number of these that others are joined from.
-        long_runs: The number of joined runs.
-        cutter: The piece that is open.
-        joiner: The joined runs that are open.
-        recent: The texts kept for them.
+        runs: The runs.
+        recent: The texts kept for those that are open.
         last: What was seen in the newest turn.
         dated: Whether the time of any turn was known.
     """
 
     places: int
     sentences: int
-    runs: int
-    pieces: int
-    long_runs: int
-    cutter: RunCutter
-    joiner: RunJoiner
+    runs: ClosedMark
     recent: dict[int, str]
     last: Cues | None
     dated: bool
@@ -99,7 +89,7 @@ def lasting(make: Callable[["ThreadIndex"], Made]) -> Callable[["ThreadIndex"], 
 
     @wraps(make)
     def kept(index: "ThreadIndex") -> Made:
-        now = len(index), len(index.runs), len(index.long_runs)
+        now = len(index), len(index.runs)
         if name not in index._kept or index._kept[name][0] != now:
             index._kept[name] = now, make(index)
         found: Made = index._kept[name][1]
@@ -137,8 +127,7 @@ class ThreadIndex:
         postings: The words of the turns whose texts have been read.
         speakers: The speakers of the same turns, and how they talk.
         attributes: What filters look at, for the same turns.
-        runs: The closed runs that were embedded, each with its row in `run_vectors`.
-        long_runs: The closed runs that are joined from pieces, by number.
+        runs: The closed runs.
         dated: Whether the time of any turn is known.
         stretches: Which parts of the thread are interleaved, and which turns reply to which there.
         run_settings: Constants of runs.
@@ -179,23 +168,14 @@ class ThreadIndex:
         self._cues = array("d")
         self._odds = array("f")
         self.run_settings = runs
-        self._cutter = RunCutter(runs)
-        self._joiner = RunJoiner(runs)
-        self._closed: list[Piece] = []  # pieces that have closed, but are not joined yet
         self._recent: dict[int, str] = {}
         self._unlearnt: list[tuple[Turn, list[Range], list[str]]] = []
-        self.runs: dict[Run, int] = {}
-        self._edges = array("q")  # where each of them begins and ends
-        self.run_vectors = DenseIndex(dimension, vectors[:0])
-        self._pieces = array("q")  # the runs that are pieces: begin, end, and row
-        self.long_runs: dict[Run, int] = {}
-        self._long_edges = array("q")  # where each of them begins and ends
-        self._long_sums = array("d")  # the length of the sum of its pieces' vectors
-        self._kept: dict[str, tuple[tuple[int, int, int], Any]] = {}  # see `lasting`
+        self._kept: dict[str, tuple[tuple[int, int], Any]] = {}  # see `lasting`
         self._grown: dict[str, Growing[Any]] = {}  # see `growing`
         self._settled = 0  # number of turns when boundary evidence was last updated
         self._linked = 0  # number of turns when stretches were last updated
         self.vectors = DenseIndex(dimension, vectors)
+        self.runs = ClosedRuns(runs, self.vectors)
         self.windows = WindowIndex(self.vectors, span.window_turns)
         self.postings = Postings()
         self.speakers = Speakers()
@@ -342,11 +322,7 @@ class ThreadIndex:
         return Mark(
             places=len(self),
             sentences=len(self.sentences),
-            runs=len(self.runs),
-            pieces=len(self._pieces),
-            long_runs=len(self.long_runs),
-            cutter=self._cutter.copy(),
-            joiner=self._joiner.copy(),
+            runs=self.runs.mark(),
             recent=dict(self._recent),
             last=self._last,
             dated=self.dated,
@@ -355,24 +331,16 @@ class ThreadIndex:
     def rewind(self, mark: Mark) -> None:
         """Takes back the turns that were added since a mark, unless they were learnt."""
         self.vectors.truncate(mark.places)
-        self.run_vectors.truncate(mark.runs)
+        self.runs.rewind(mark.runs)
         self.passages.truncate(mark.places)
         self.sentences.truncate(mark.sentences)
         del self._lengths[mark.places :], self._users[mark.places :], self._cues[mark.places :]
         # The newest gap was not final, and is computed again.
         del self._odds[max(0, mark.places - AFTER + 1) :]
         self._settled = 0
-        while len(self.runs) > mark.runs:
-            self.runs.popitem()
-        while len(self.long_runs) > mark.long_runs:
-            self.long_runs.popitem()
-        del self._edges[2 * mark.runs :], self._pieces[mark.pieces :]
-        del self._long_edges[2 * mark.long_runs :], self._long_sums[mark.long_runs :]
-        self._closed.clear()
         for values in self._grown.values():
             values.cut(mark.places)
         self._unlearnt.clear()
-        self._cutter, self._joiner = mark.cutter.copy(), mark.joiner.copy()
         self._recent = dict(mark.recent)
         self._last, self.dated = mark.last, mark.dated
 
@@ -430,89 +398,39 @@ class ThreadIndex:
     def close_runs(self) -> list[Run]:
         """Returns closed runs that have no vector yet; all texts must have been read.
 
-        Once they have one, `join_runs` joins longer ones from them.
+        Once they have one, `runs.join` joins longer ones from them.
         """
-        first = self._cutter.done
+        first = self.runs.done
         last = max(first, min(self.unread, len(self) - AFTER + 1))
-        settled = self.cuts(first, last).tolist()
         lengths = self.lengths[first:last].tolist()
-        pieces = [*self._cutter.advance(settled, lengths)]
-        self._closed += pieces
-        several = [piece.run for piece in pieces if piece.run[1] - piece.run[0] > 1]
-        return [run for run in several if run not in self.runs]
-
-    def join_runs(self) -> None:
-        """Joins the pieces that have closed into longer runs."""
-        for piece in self._closed:
-            if (row := self.runs.get(piece.run)) is not None:
-                self._pieces.extend((*piece.run, row))
-            for run in self._joiner.advance(piece):
-                if run not in self.long_runs and run not in self.runs:
-                    self.long_runs[run] = len(self.long_runs)
-                    self._long_edges.extend(run)
-                    self._long_sums.append(self._sum(run))
-        self._closed.clear()
-
-    def add_runs(self, runs: Sequence[Run], vectors: Vectors | Sequence[Vector]) -> None:
-        """Adds closed runs with their vectors; those that are there already are left out."""
-        fresh = [row for row, run in enumerate(runs) if run not in self.runs]
-        self._edges.extend(edge for row in fresh for edge in runs[row])
-        self.runs.update({runs[row]: len(self.runs) + n for n, row in enumerate(fresh)})
-        self.run_vectors.extend([vectors[row] for row in fresh])
+        return self.runs.close(self.cuts(first, last).tolist(), lengths)
 
     def text(self, run: Run) -> str:
         """Returns the text of a run that has just closed."""
         return "\n".join(self._recent[place] for place in range(*run))
 
-    def mean(self, run: Run) -> Vector:
-        """Returns the mean of the vectors of a run's turns, of length one."""
-        row: Vector = unit(self._added(run)[None])[0]
-        return row
-
-    def _added(self, run: Run) -> Vector:
-        """Returns the sum of the vectors of a run's turns."""
-        total: Vector = self.vectors.take(np.arange(*run)).sum(axis=0, dtype=np.float32)
-        return total
-
-    def _joined_vectors(self, run: Run) -> Vector:
-        """Returns the sum of the vectors of a run's pieces, each as often as it has turns."""
-        begin, end = run
-        pieces = np.frombuffer(self._pieces, dtype=np.int64).reshape(-1, 3)
-        first = int(np.searchsorted(pieces[:, 1], begin, side="right"))
-        last = int(np.searchsorted(pieces[:, 0], end))
-        alone = np.ones(end - begin, dtype=bool)
-        total: Vector = np.zeros(self.vectors.dimension, dtype=np.float32)
-        for starts, stops, row in pieces[first:last].tolist():
-            inside = slice(max(starts, begin) - begin, min(stops, end) - begin)
-            alone[inside] = False
-            total += np.float32(inside.stop - inside.start) * self.run_vectors[row]
-        total += self.vectors.take(begin + np.flatnonzero(alone)).sum(axis=0, dtype=np.float32)
-        return total
-
     @lasting
     def run_table(self) -> RunTable:
         """Returns all runs."""
         count = len(self)
-        open_runs = self._open_runs(count)
+        open_runs = self.runs.open(count)
         if count and self.passages.apart(count - 1, count)[0]:
             open_runs = []  # the newest turn is divided, or follows a divided one
         # A divided turn belongs to no run: it competes as one, and so does each of its passages.
         whole, parts = self._whole_turns(), np.flatnonzero(self.passages.divided())
-        edges = np.frombuffer(self._edges, dtype=np.int64).reshape(-1, 2)
-        joined = np.frombuffer(self._long_edges, dtype=np.int64).reshape(-1, 2)
         opened = np.array(open_runs, dtype=np.int64).reshape(-1, 2)
-        starts, stops, rows = np.frombuffer(self._pieces, dtype=np.int64).reshape(-1, 3).T
         passages = np.stack([parts, parts + 1], axis=1)
-        every = np.concatenate([edges, joined, opened, whole, passages])
+        every = np.concatenate([self.runs.edges(), opened, whole, passages])
         begins, ends = np.ascontiguousarray(every.T)
         sums = np.concatenate(
             [
-                np.frombuffer(self._long_sums),
-                [self._sum(run) for run in open_runs],
+                self.runs.sums(),
+                [self.runs.length(run) for run in open_runs],
                 self._sums()[whole[:, 0]],
                 np.ones(len(parts)),
             ]
         )
+        inside, pieces = self.runs.inside()
         sure = np.concatenate([[1.0], self.gaps()[1:], [1.0]])
         total = np.concatenate([[0], self._words()])
         told = np.zeros(count + 1)
@@ -526,8 +444,8 @@ class ThreadIndex:
             closes=sure[ends],
             words=words,
             length=np.log(words),
-            inside=consecutive(starts, stops - starts),
-            pieces=np.repeat(rows, stops - starts),
+            inside=inside,
+            pieces=pieces,
             sums=sums,
             tells=(told[ends] - told[begins]) / np.maximum(words, 1),
             excess=excess,
@@ -543,25 +461,15 @@ class ThreadIndex:
         short = (np.diff(edges) > 1) & (words <= WHOLE_WORDS)
         return np.stack([edges[:-1][short], edges[1:][short]], axis=1)
 
-    def _open_runs(self, count: int) -> list[Run]:
-        """Returns the runs of several turns that are not closed yet."""
-        found = dict.fromkeys([self._cutter.open_run(count), *self._joiner.open_runs(count)])
-        known = (self.runs, self.long_runs)
-        return sorted(r for r in found if r[1] - r[0] > 1 and not any(r in k for k in known))
-
-    def _sum(self, run: Run) -> float:
-        """Returns the length of the sum of the vectors of a run's pieces."""
-        return float(np.linalg.norm(self._joined_vectors(run)))
-
     @growing
     def _sums(self, first: int, last: int) -> Values:
-        """Returns it for the passages of each divided turn, where it begins; 1 for other places."""
+        """Returns the length of the sum of a divided turn's vectors where it begins; else 1."""
         out = np.ones(last - first)
         begins = first + np.flatnonzero(self.passages.starts[first:] == 0)
         ends = np.append(begins[1:], len(self))
         divided = ends - begins > 1
         for begin, end in zip(begins[divided].tolist(), ends[divided].tolist(), strict=True):
-            out[begin - first] = self._sum((begin, end))
+            out[begin - first] = self.runs.length((begin, end))
         return out
 
     @growing
