@@ -3,9 +3,9 @@
     python bench/runs.py
     python bench/runs.py --target 32k --json
 
-Each line is the default method with some of them left out, or with longer runs embedded. Tokens
-are those of all embedded texts over those of the turns; ingest is CPU time without the embedder,
-which the tokens stand for. Vectors are those that a search holds in RAM; bytes are those on disk.
+Each line is the default method with some of them left out. Tokens are those of all embedded texts
+over those of the turns; ingest is CPU time without the embedder, which the tokens stand for.
+Vectors are those that a search holds in RAM; bytes are those on disk.
 """
 
 import argparse
@@ -32,7 +32,6 @@ LEVELS: dict[str, tuple[tuple[float, ...], bool, bool]] = {
     "turns, sentences": ((0.1, 0.3, 0.6), False, True),
     "turns, runs": ((0.1, 0.3, 0.6), True, False),
     "turns, runs, sentences (late)": ((0.1, 0.3, 0.6), True, True),
-    "turns, longer runs, sentences": ((0.3, 0.6), True, True),
 }
 BUDGETS = (500, 1100)
 
