@@ -90,7 +90,7 @@ def runs(c, sure, words):
 
 
 def joined_vector(run, embedded, vectors):
-    """Returns the mean of the pieces of a run, each as often as it has turns.
+    """Returns the sum of the vectors of a run's pieces, each as often as it has turns.
 
     Args:
         run: The run.

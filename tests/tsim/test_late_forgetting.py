@@ -157,7 +157,7 @@ def slow(index, ids, gone, stored):
 def test_runs_change_only_around_what_is_forgotten(tmp_path, longest):
     with Memory.open(tmp_path / "m.db", model=Topics(), preset=LATE) as memory:
         thread = memory.thread("a")
-        thread.add_many(turns(700, longest=longest))
+        thread.add_many(turns(1300, longest=longest))
         stored = {turn.id: turn for turn in thread.turns()}
         thread.search("3 my rule")
         engine = thread._engine
@@ -168,10 +168,10 @@ def test_runs_change_only_around_what_is_forgotten(tmp_path, longest):
         read.extend(wanted)
         return [stored[turn] for turn in wanted]
 
-    assert len(engine.index.runs.embedded) > 75
+    assert len(engine.index.runs.embedded) > 150
     assert bool(engine.index.passages.further) == (longest > 30)
-    for first in [0, 1, 2, 350, 692, 697, 698, 699, *rng.sample(range(700), 12)]:
-        gone = {turn for turn in range(first, first + rng.choice([1, 1, 2, 9])) if turn < 700}
+    for first in [0, 1, 2, 650, 1292, 1297, 1298, 1299, *rng.sample(range(1300), 12)]:
+        gone = {turn for turn in range(first, first + rng.choice([1, 1, 2, 9])) if turn < 1300}
         read.clear()
         found = rerun(engine.index, ids, gone, some)
         assert (found.removed, [*found.added]) == slow(engine.index, ids, gone, stored)

@@ -322,7 +322,7 @@ def test_whoever_waits_too_long_for_another_writer_is_told(postgres, tiny_embedd
         ("UPDATE tsim.turn SET text = text || '!' WHERE id = 3", "'t': turn 3 has changed"),
         ("UPDATE tsim.turn SET vector = vector * vector WHERE id = 4", "the vector of turn 4"),
         ("UPDATE tsim.thread SET next_turn = 90", "its name or its counters"),
-        ("UPDATE tsim.span SET vector = vector || '!'", "the span from turn "),
+        ("UPDATE tsim.span SET vector = vector || '!'", "the span from turn 2 to 3"),
         ("UPDATE tsim.turn SET thread = thread + 1000 WHERE id = 7", "which does not exist"),
         ("UPDATE tsim.turn SET meta = '[' WHERE id = 2", "turn 2 has changed"),
     ],
