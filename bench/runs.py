@@ -24,14 +24,13 @@ from tsim.engine.late.engine import LateEngine
 from tsim.presets import Preset, late_for
 from tsim.toolkit import Vector, Vectors
 
-# Thresholds of runs, of which those of the first are embedded, if any are, and whether sentences
-# are. With neither it is the preset `light`, which has weights of its own.
-NOTHING = "turns"
-LEVELS: dict[str, tuple[tuple[float, ...], bool, bool]] = {
-    NOTHING: ((0.1, 0.3, 0.6), False, False),
-    "turns, sentences": ((0.1, 0.3, 0.6), False, True),
-    "turns, runs": ((0.1, 0.3, 0.6), True, False),
-    "turns, runs, sentences (late)": ((0.1, 0.3, 0.6), True, True),
+# Whether runs are embedded, and whether sentences are. With neither it is the preset `light`, which
+# has weights of its own.
+LEVELS: dict[str, tuple[bool, bool]] = {
+    "turns": (False, False),
+    "turns, sentences": (False, True),
+    "turns, runs": (True, False),
+    "turns, runs, sentences (late)": (True, True),
 }
 BUDGETS = (500, 1100)
 
@@ -62,11 +61,12 @@ class Counting:
 def measure(name: str, tracks: dict[str, list[Package]]) -> dict[str, object]:
     """Measures one setting on all tracks."""
     embedder = Counting()
-    preset = late_for(embedder.identity, LIGHT.name if name == NOTHING else LATE.name)
-    if name != NOTHING:
-        thresholds, embedded, sentences = LEVELS[name]
+    embedded, sentences = LEVELS[name]
+    more = embedded or sentences
+    preset = late_for(embedder.identity, LATE.name if more else LIGHT.name)
+    if more:
         settings = preset.settings
-        runs = replace(settings.runs, thresholds=thresholds, embedded=embedded)
+        runs = replace(settings.runs, embedded=embedded)
         weight = settings.span.sentence_weight if sentences else 0.0
         span = replace(settings.span, sentence_weight=weight)
         preset = Preset(name="bench", settings=replace(settings, runs=runs, span=span))

@@ -11,7 +11,7 @@ is closed once the gap after it is settled.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 # The first place of a run, and the place after its last.
@@ -149,21 +149,20 @@ class RunJoiner:
         """Adds a piece; yields the runs of several pieces that close, perhaps some twice."""
         settings, (begin, end) = self._settings, piece.run
         for number, level in enumerate(self._levels):
-            now = level
-            if end - now.begin > settings.max_turns or now.words + piece.words > settings.max_words:
-                if now.pieces > 1:
-                    yield now.begin, begin
-                now = replace(now, begin=begin, pieces=0, words=0)
-            now = replace(now, pieces=now.pieces + 1, words=now.words + piece.words)
+            first, pieces, words = level.begin, level.pieces + 1, level.words + piece.words
+            if end - first > settings.max_turns or words > settings.max_words:
+                if level.pieces > 1:
+                    yield first, begin
+                first, pieces, words = begin, 1, piece.words
             if (
-                piece.confidence >= now.threshold
-                or end - now.begin >= settings.max_turns
-                or now.words + piece.following > settings.max_words
+                piece.confidence >= level.threshold
+                or end - first >= settings.max_turns
+                or words + piece.following > settings.max_words
             ):
-                if now.pieces > 1:
-                    yield now.begin, end
-                now = replace(now, begin=end, pieces=0, words=0)
-            self._levels[number] = now
+                if pieces > 1:
+                    yield first, end
+                first, pieces, words = end, 0, 0
+            self._levels[number] = _Level(level.threshold, first, pieces, words)
 
     def open_runs(self, count: int) -> list[Run]:
         """Returns the runs that are not closed yet, if the thread has `count` turns."""

@@ -38,7 +38,7 @@ class ClosedRuns:
     Attributes:
         embedded: The runs that were embedded, each with its row in `vectors`.
         vectors: Their vectors.
-        joined: The runs that are joined from pieces, by number. They have no vectors: what a
+        joined: The runs that are joined from pieces, in order. They have no vectors: what a
             question has in common with them follows from their pieces.
     """
 
@@ -56,7 +56,7 @@ class ClosedRuns:
         self._edges = array("q")  # where each of them begins and ends
         self.vectors = DenseIndex(turns.dimension)
         self._pieces = array("q")  # those that are pieces: begin, end, and row
-        self.joined: dict[Run, int] = {}
+        self.joined: dict[Run, None] = {}
         self._joints = array("q")  # where each of them begins and ends
         self._sums = array("d")  # the length of the sum of its pieces' vectors
 
@@ -76,9 +76,10 @@ class ClosedRuns:
     def rewind(self, mark: ClosedMark) -> None:
         """Takes back what was added since a mark."""
         self.vectors.truncate(mark.embedded)
-        for runs, count in ((self.embedded, mark.embedded), (self.joined, mark.joined)):
-            while len(runs) > count:
-                runs.popitem()
+        while len(self.embedded) > mark.embedded:
+            self.embedded.popitem()
+        while len(self.joined) > mark.joined:
+            self.joined.popitem()
         del self._edges[2 * mark.embedded :], self._pieces[mark.pieces :]
         del self._joints[2 * mark.joined :], self._sums[mark.joined :]
         self._closed.clear()
@@ -118,7 +119,7 @@ class ClosedRuns:
                 self._pieces.extend((*piece.run, row))
             for run in self._joiner.advance(piece):
                 if run not in self.joined and run not in self.embedded:
-                    self.joined[run] = len(self.joined)
+                    self.joined[run] = None
                     self._joints.extend(run)
                     self._sums.append(self.length(run))
         self._closed.clear()

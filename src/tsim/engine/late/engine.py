@@ -367,8 +367,7 @@ class LateEngine(Numbered):
             for (first, last), row in stored.items()
             if (first, last) not in removed
         ]
-        if self.settings.runs.embedded:
-            out._add_spans([*spans, *changes.spans])
+        out._add_spans([*spans, *changes.spans])
         out._restore_runs()
         return out
 
