@@ -1,6 +1,7 @@
 """Batches: requests go out as one file, answers come back as another."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -90,6 +91,21 @@ def test_a_batch_gives_the_rows_of_a_run_without_writeback(
         p.relative_to(tmp_path / "run") for p in (tmp_path / "run").rglob("*.jsonl")
     )
     assert [row for file in files for row in read_rows(tmp_path / "batch" / file)]
+
+
+def test_keys_stay_as_they_are_when_rows_say_more(
+    exported, packages, tiny_embedder, tmp_path, monkeypatch
+):
+    def keys(name: str, settings: BatchSettings) -> set[str]:
+        out = tmp_path / name
+        export_batch(packages, settings, tiny_embedder, out)
+        return {json.loads(line)["custom_id"] for line in out.read_text().splitlines()}
+
+    before = {json.loads(line)["custom_id"] for line in exported[1]}
+    monkeypatch.setattr("scaleqa.evaluate.loop.__version__", "99")
+    assert keys("later.jsonl", batch(*SYSTEMS)) == before
+    other = replace(batch(*SYSTEMS), template=template("choice-or-absent.v1"))
+    assert not keys("other-prompt.jsonl", other) & before
 
 
 def test_answers_that_do_not_fit_are_refused(exported, tiny_embedder, tmp_path):

@@ -176,6 +176,11 @@ def _matter(package: Package, row: Row) -> tuple[str, ...]:
 
 
 def _key(row: Row, body: dict[str, Any]) -> str:
-    """Returns a hash of what was asked, so that answers to another prompt do not fit."""
-    asked = [row.run.model_dump(mode="json"), row.id, body]
+    """Returns a hash of what was asked, so that answers to another prompt do not fit.
+
+    What rows say besides is left out: answers that are kept must fit when rows say more one day.
+    """
+    run = row.run
+    said = [body["messages"], body.get("model")]
+    asked = [run.system, run.embedder, run.package_sha256, row.id, *said]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:24]
