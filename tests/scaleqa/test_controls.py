@@ -6,7 +6,7 @@ import pytest
 
 from scaleqa.errors import DataError
 from scaleqa.systems import Asked, Exchange, Tools, open_system
-from scaleqa.systems.tsim_official import with_theta
+from scaleqa.systems.tsim_official import with_hops, with_theta
 from tests.support.threads import THREAD, thread
 from tsim.presets import OFFICIAL
 from tsim.segment import Arrival, cuts
@@ -119,6 +119,21 @@ def test_drift_windows_are_cut_where_the_paper_s_rule_cuts(tools, tiny_embedder)
         system.ingest([turn])
     assert 1 < len(expected) < len(turns)
     assert sorted(unit.turns for unit in system.retrieve(ASKED).units) == expected
+
+
+def test_hops_decide_whether_episodes_lend_to_their_neighbours(tools):
+    found = {}
+    for spec in ("", ",hops=0", ",hops=1"):
+        system = open_system(f"tsim_official:preset=longmemeval{spec}", tools)
+        system.ingest(thread([f"{text} " * 160 for text in THREAD]))
+        found[spec] = {unit.turns: unit.score for unit in system.retrieve(ASKED).units}
+    own, lent = found[",hops=0"], found[",hops=1"]
+    assert found[""] == lent
+    assert len(own.keys() & lent.keys()) > 1
+    assert all(own[unit] < lent[unit] for unit in own.keys() & lent.keys())
+    assert with_hops(OFFICIAL, 2).settings.rank.temporal_hops == 2
+    with pytest.raises(DataError, match="preset 'late' has no hops"):
+        open_system("tsim_official:preset=late,hops=0", tools)
 
 
 def test_theta_changes_the_cuts_and_the_preset_s_name(tools):

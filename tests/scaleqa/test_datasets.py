@@ -464,6 +464,34 @@ def test_questions_that_share_a_history_keep_their_own_evidence(write):
             open_threads(f"longmemeval:file={path},target=400,{wrong}")
 
 
+def test_histories_are_filled_from_another_corpus(write, tmp_path):
+    path, noise = write(oracle_form()), tmp_path / "chats.json"
+    said = [f"and is it the weather of the month {n} that you have to like here" for n in range(9)]
+    chats = [
+        {"conversations": [{"from": "human", "value": one}, {"from": "gpt", "value": f"{one} so"}]}
+        for one in said
+    ]
+    noise.write_text(json.dumps(chats))
+    hashed = hashlib.sha256(noise.read_bytes()).hexdigest()
+    fill = f"noise={noise},noise_format=sharegpt"
+    for package, usual in zip(
+        open_threads(f"longmemeval:file={path},target=230,{fill}"),
+        open_threads(f"longmemeval:file={path},target=230"),
+        strict=True,
+    ):
+        own = {turn for block in package.truth for turn in block.turns}
+        others = [turn for turn in package.stream if turn.id not in own]
+        assert others
+        assert {turn.text.removesuffix(" so") for turn in others} <= {*said}
+        assert texts(package, package.questions[0]) == texts(usual, usual.questions[0])
+        assert package.settings["noise_sha256"] == hashed
+        assert "noise_sha256" not in usual.settings
+    one = question("q1")
+    one["answer_session_ids"] = ["q1-0"]
+    with pytest.raises(DataError, match="histories as published are whole"):
+        open_threads(f"longmemeval:file={write([one])},{fill}")
+
+
 def test_a_session_of_two_questions_is_evidence_of_both(write):
     questions = oracle_form()[:6]
     for one in questions[1:]:

@@ -22,6 +22,7 @@ from scaleqa.datasets.protocol import DataSetDeclaration
 from scaleqa.datasets.published import read_published
 from scaleqa.errors import DataError
 from scaleqa.lengths import parse_target
+from scaleqa.noise import Dialogue, Pool, load_pool
 from scaleqa.packages import ABSENT, Block, Package, Question, StreamTurn
 from tsim.toolkit import tokens
 
@@ -170,7 +171,7 @@ def choose(
     )
 
 
-def compile_threads(
+def compile_threads(  # noqa: PLR0913  # one argument for each way to compile
     release: Release,
     questions: Sequence[PublishedQuestion],
     *,
@@ -179,6 +180,7 @@ def compile_threads(
     dates: bool = False,
     grader: str = JUDGE,
     share: int = 1,
+    fill: Pool | None = None,
 ) -> list[Package]:
     """Builds a thread for each question, or for several.
 
@@ -191,16 +193,25 @@ def compile_threads(
         dates: Whether turns and questions have times.
         grader: The judge that grades answers.
         share: How many questions share a compiled history.
+        fill: A pool that fills compiled histories instead of sessions of other questions.
 
     Raises:
-        DataError: There are too few other sessions for the target, or histories cannot be shared.
+        DataError: There are too few other sessions for the target, or histories cannot be shared or
+            filled.
     """
+    if fill and not release.oracle:
+        raise DataError(
+            "histories as published are whole; only those that are compiled from the oracle form "
+            "can be filled with other dialogues, so leave out noise"
+        )
     if share > 1 and (dates or not release.oracle):
         raise DataError(
             "only histories that are compiled from the oracle form can be shared, and without "
             "dates, since dates of different questions contradict each other; use share=1"
         )
-    pool = _pool(release.questions) if release.oracle else {}
+    pool = {}
+    if release.oracle:
+        pool = _filling(fill.dialogues) if fill else _pool(release.questions)
     packages = []
     for asked in _lots(questions, share, seed):
         sessions: list[tuple[str, Session]]
@@ -212,6 +223,7 @@ def compile_threads(
             "seed": seed,
             "records_sha256": release.sha256,
             **({"share": share} if share > 1 else {}),
+            **({"noise_sha256": fill.report.sha256} if fill else {}),
         }
         package = _package(asked, sessions, settings, grader)
         packages.append(_dated(asked[0], package) if dates else package)
@@ -283,6 +295,18 @@ def _pool(questions: Iterable[PublishedQuestion]) -> dict[str, tuple[str, Sessio
     pool: dict[str, tuple[str, Session]] = {}
     for name, session in sorted(named, key=lambda pair: pair[0]):
         pool.setdefault(_fingerprint(session), (name, session))
+    return pool
+
+
+def _filling(dialogues: Iterable[Dialogue]) -> dict[str, tuple[str, Session]]:
+    """Returns dialogues as sessions without evidence."""
+    pool: dict[str, tuple[str, Session]] = {}
+    for dialogue in dialogues:
+        session = tuple(
+            PublishedTurn(role="assistant" if place % 2 else "user", content=text)
+            for place, text in enumerate(dialogue.turns)
+        )
+        pool.setdefault(_fingerprint(session), (dialogue.id, session))
     return pool
 
 
@@ -413,6 +437,11 @@ class LongMemEvalOptions:
     share: Annotated[
         int, Field(ge=1, description="Questions that share a history of the oracle form.")
     ] = 1
+    noise: Annotated[
+        str | None,
+        Field(description="Dialogues that fill histories instead of others' sessions."),
+    ] = None
+    noise_format: Annotated[str, Field(description="Format of the noise file.")] = "authored"
     # Looked up when answers are graded, so that retrieval does not depend on installed judges.
     grader: Annotated[
         str,
@@ -444,6 +473,7 @@ class LongMemEval:
             dates=given.dates,
             grader=given.grader,
             share=given.share,
+            fill=load_pool(Path(given.noise), given.noise_format) if given.noise else None,
         )
         left_out = {"abstentions": chosen.abstentions, "unmarked": chosen.unmarked}
         more = {"abstention": True} if given.abstention else {}
