@@ -3,6 +3,7 @@
 import json
 import threading
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -163,6 +164,17 @@ def test_what_gives_away_an_item():
     assert [*leaks(compared([short, text("b", "Quite another matter", "user: Make it, Tuesday!")]))]
     again = text("again", "Nothing in common here", "user: hm", question="What about gate?")
     assert [leak.why for leak in leaks(compared([asks, again]))] == ["they ask the same"]
+
+
+def test_what_another_thread_says_of_a_question_gives_it_away_as_well():
+    """A record may have a sequel in one thread and none in another."""
+    rule = "On Fridays the gate at the north side of the yard stays shut until noon"
+    sequel = "From this week on the gate in the yard opens at six every single day"
+    asks, shows = text("gate", rule, "user: hm"), text("other", "Else", f"user: {sequel}.")
+    assert not [*leaks(compared([asks, shows]))]
+    resumed = replace(text("resumed", sequel, f"user: {sequel}"), id=asks.id)
+    found = {(leak.first, leak.second) for leak in leaks(compared([asks, shows, resumed]))}
+    assert ("gate", "other") in found
 
 
 def test_whole_threads_are_shown_once(packages, tiny_embedder, tmp_path, monkeypatch):

@@ -2,8 +2,9 @@
 
 Two items may not ask the same: the same question, even in other words, or about the same evidence.
 And no item may show what was said in the dialogues that hold the evidence of another, unless that
-other one shows it as well. Texts are compared by passages of eight words, because systems cut and
-join what was said; a shorter evidence turn is a passage of its own.
+other one shows it as well. A question may have other dialogues in another thread, such as a sequel:
+all of them count in every thread. Texts are compared by passages of eight words, because systems
+cut and join what was said; a shorter evidence turn is a passage of its own.
 """
 
 import re
@@ -32,13 +33,13 @@ class Piece:
     Attributes:
         key: What its answer is called.
         asks: What no other item of the shard may ask: id, question, evidence.
-        about: The dialogue it is about.
+        about: The dialogues it is about, in its own thread or in another.
         shows: For each dialogue, which of its passages the item shows.
     """
 
     key: str
     asks: frozenset[str]
-    about: int
+    about: frozenset[int]
     shows: Mapping[int, Bits]
 
 
@@ -77,7 +78,7 @@ def conflict(one: Piece, other: Piece) -> str | None:
     if one.asks & other.asks:
         return "they ask the same"
     for shower, asker in ((one, other), (other, one)):
-        if shower.shows.get(asker.about, 0) & ~asker.shows.get(asker.about, 0):
+        if any(shower.shows.get(own, 0) & ~asker.shows.get(own, 0) for own in asker.about):
             return f"{shower.key} shows what {asker.key} is about, and {asker.key} does not"
     return None
 
@@ -92,11 +93,13 @@ def leaks(pieces: Iterable[Piece]) -> Iterator[Leak]:
 def compared(texts: Sequence[Text]) -> list[Piece]:
     """Finds out what items ask and what they show of each other's matter."""
     dialogues: dict[tuple[str, ...], int] = {}
+    about: dict[str, set[int]] = defaultdict(set)
     passages: list[set[Passage]] = []
     for text in texts:
         number = dialogues.setdefault(text.matter, len(dialogues))
         if number == len(passages):
             passages.append(set())
+        about[text.id].add(number)
         passages[number].update(_passages(text))
     spread = Counter(passage for own in passages for passage in own)
     where: dict[Passage, list[tuple[int, Bits]]] = defaultdict(list)
@@ -113,7 +116,7 @@ def compared(texts: Sequence[Text]) -> list[Piece]:
         Piece(
             key=text.key,
             asks=frozenset(_asks(text)),
-            about=dialogues[text.matter],
+            about=frozenset(about[text.id]),
             shows=seen[text.prompt],
         )
         for text in texts
