@@ -21,7 +21,15 @@ from scaleqa.evaluate.exported import read_exported, rows_beside
 from scaleqa.evaluate.imported import import_batch
 from scaleqa.packages import build
 from scaleqa.prompts import ABSTAIN, template
-from scaleqa.reading import divide, leaks, next_item, read_pieces, send_batch, take_answer
+from scaleqa.reading import (
+    divide,
+    find_shards,
+    leaks,
+    next_item,
+    read_pieces,
+    send_batch,
+    take_answer,
+)
 from scaleqa.reading import write_shards as write
 from scaleqa.reading.leaks import Text, compared
 from scaleqa.reading.turns import checked
@@ -309,9 +317,8 @@ def test_the_commands_go_together(files, tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("TSIM_MODEL", str(tiny))
     out = tmp_path / "shards"
     found = json.loads(scaleqa("batch", "shard", *files, "--size", 6, "--out", out, "--json"))
-    assert sum(one["items"] for one in found["shards"]) == sum(
-        len(read_exported(file)) for file in files
-    )
+    everything = {one.custom_id for file in files for one in read_exported(file)}
+    assert sum(one["items"] for one in found["shards"]) == len(everything)
     first = out / found["shards"][0]["shard"]
     scaleqa("batch", "read", first)
     scaleqa("batch", "read", first, "--item", 1, "--answer", "A")
@@ -322,6 +329,13 @@ def test_the_commands_go_together(files, tiny, tmp_path, monkeypatch):
         "as written",
         "other words",
     }
+    # What is answered is not asked again.
+    rest = json.loads(
+        scaleqa("batch", "shard", *files, out, "--size", 6, "--out", tmp_path / "rest", "--json")
+    )
+    assert sum(one["items"] for one in rest["shards"]) == len(everything) - 1
+    keys = {item.custom_id for shard in find_shards([tmp_path / "rest"]) for item in shard.items}
+    assert everything - keys == {*ItemDirectory(first).answered}
     named = ("--partial", "--reader", "r", "--out", tmp_path / "r")
     table = scaleqa("batch", "import", *files, out, *named)
     assert "hit and correctness" in table

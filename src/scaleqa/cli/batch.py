@@ -1,6 +1,5 @@
 """`scaleqa batch`: answers by file, from a provider's batch API or from blind readers."""
 
-from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Annotated
 import typer
 
 from scaleqa.backends import Access, Limiter, Stop, open_backend, open_chat, read_price
-from scaleqa.backends.itemdir import ANSWERS
 from scaleqa.cli import readers
 from scaleqa.cli.arguments import (
     Assist,
@@ -24,16 +22,15 @@ from scaleqa.cli.arguments import (
     Threads,
     resumable,
 )
-from scaleqa.cli.readers import exports_of
+from scaleqa.cli.readers import sorted_out
 from scaleqa.datasets import open_threads
 from scaleqa.evaluate.batch import SEED, BatchSettings, export_batch
-from scaleqa.evaluate.exported import rows_beside
 from scaleqa.evaluate.grading import chosen_template
 from scaleqa.evaluate.imported import import_batch
 from scaleqa.figures.groups import group
 from scaleqa.figures.scores import score
 from scaleqa.pages.terminal import print_tables
-from scaleqa.reading import find_shards, send_batch
+from scaleqa.reading import send_batch
 from scaleqa.report.summaries import answer_tables, tracks_table
 from scaleqa.specs import split_specs
 from tsim.cli.shell import AsJson, print_json, progress_bar, say, tell
@@ -148,7 +145,7 @@ def import_(
 
     Example: scaleqa batch import batch/prompts.jsonl batch/output.jsonl --out runs/batch
     """
-    prompts, answers = _sorted_out(files)
+    prompts, answers = sorted_out(files)
     cost = read_price(price) if price else None
     embedder = open_embedder(model, cached=True)
     with ExitStack() as stack:
@@ -175,23 +172,3 @@ def import_(
     if len(groups) > 1:
         print_tables(tracks_table(groups))
     say(f"Rows are in {out}; next: scaleqa report {out}")
-
-
-def _sorted_out(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Tells exports from answers: an export has a file of rows beside it.
-
-    Raises:
-        DataError: There is no export among them, or a directory has no answers.
-    """
-    prompts = exports_of(files) or [*files[:1]]
-    beside = {rows_beside(file) for file in prompts}
-    answers: list[Path] = []
-    for file in files:
-        if file in beside:  # named by a pattern
-            continue
-        if file.is_dir():
-            kept = [one.path / ANSWERS for one in find_shards([file])]
-            answers += [path for path in kept if path.exists()]
-        elif file not in prompts:
-            answers.append(file)
-    return prompts, answers

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from scaleqa.backends.itemdir import Item, ItemDirectory
+from scaleqa.backends.batchfile import read_answers
+from scaleqa.backends.itemdir import ANSWERS, Item, ItemDirectory
 from scaleqa.errors import DataError
 from scaleqa.evaluate.exported import rows_beside
 from scaleqa.figures.presence import track
@@ -27,7 +28,13 @@ WAIT, LOOK = 8.0, 0.2
 
 
 def shard(
-    prompts: Annotated[list[Path], typer.Argument(help="Files written by scaleqa batch export.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files written by scaleqa batch export; items are left out whose answers are "
+            "named as well, by file or shard."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Directory for the shards.")],
     size: Annotated[int | None, typer.Option(min=1, help="Most items of a shard.")] = None,
     readers: Annotated[int | None, typer.Option(min=1, help="Shards of each wave.")] = None,
@@ -42,8 +49,13 @@ def shard(
 
     Example: scaleqa batch shard batch/*.jsonl --size 60 --wave 50 --out batch/shards
     """
+    prompts, answers = sorted_out(files)
+    items = read_pieces(prompts)
+    done = read_answers(answers, {one.item.custom_id for one in items})
+    if items and len(done) == len(items):
+        raise DataError(f"all {len(items)} items are answered; there is nothing to divide")
     found = divide(
-        read_pieces(exports_of(prompts) or prompts),
+        [one for one in items if one.item.custom_id not in done],
         size=size,
         readers=readers,
         wave=wave,
@@ -169,6 +181,26 @@ def check(
 def exports_of(files: Sequence[Path]) -> list[Path]:
     """Returns the exports among some files: a file of rows is beside each."""
     return [file for file in files if rows_beside(file).is_file()]
+
+
+def sorted_out(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Tells exports from answers: an export has a file of rows beside it.
+
+    Raises:
+        DataError: There is no export among them, or a directory has no answers.
+    """
+    prompts = exports_of(files) or [*files[:1]]
+    beside = {rows_beside(file) for file in prompts}
+    answers: list[Path] = []
+    for file in files:
+        if file in beside:  # named by a pattern
+            continue
+        if file.is_dir():
+            kept = [one.path / ANSWERS for one in find_shards([file])]
+            answers += [path for path in kept if path.exists()]
+        elif file not in prompts:
+            answers.append(file)
+    return prompts, answers
 
 
 def _known(item: Item, known: dict[str, Exposed], shard: ItemDirectory) -> Exposed:
