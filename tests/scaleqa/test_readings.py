@@ -69,6 +69,29 @@ def test_settings_stand_side_by_side_with_the_figures_of_their_rows(answered):
     assert "not written back" in page.introduction[1].text
 
 
+def test_a_system_with_another_model_has_a_line_of_its_own(answered, tmp_path):
+    """Rows of the second model are those of the first under another name."""
+    for words, model in (("own", None), ("own", "second"), ("other", None)):
+        for path in (answered / words).rglob("*.jsonl"):
+            rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            for row in rows:
+                row["run"]["embedder"] = f"{model or 'first'}@0"
+            copy = tmp_path / f"{words}-{model}" / path.relative_to(answered)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    page = readings(tmp_path, ("standard_rag",), "Main comparison")
+    side = page.tables[0]
+    names = ["standard_rag with first", "standard_rag with second"]
+    assert [row["system"] for row in side.rows] == names
+    assert len([column for column in side.columns if "strict" in column.head]) == 2
+    first, second = side.rows
+    assert second["strict 0"] == first["strict 0"]
+    assert "strict 1" in first
+    assert "strict 1" not in second
+    titles = [section.title for section in page.sections[1:]]
+    assert [title.endswith(("first", "second")) for title in titles] == [True, True, False]
+
+
 def test_systems_are_chosen_and_one_setting_needs_no_comparison_of_settings(answered):
     page = readings(answered / "own", ("standard_rag",), "Main comparison")
     assert {row["system"] for row in page.tables[0].rows} == {"standard_rag"}

@@ -1,5 +1,6 @@
 """The main comparison of rows that are there: answered by batch, or by an earlier run."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,26 +60,37 @@ def readings(directory: Path, systems: Sequence[str], title: str) -> Page:
 
 
 def _side_by_side(both: Sequence[tuple[Group, Sequence[Main]]]) -> Section:
-    """All settings in one table; a track, a length or a reader is a part of a setting's name."""
-    lines: dict[str, dict[str, Any]] = {}
+    """All settings in one table; a track, a length or a reader is a part of a setting's name.
+
+    Systems with another embedding model have lines of their own.
+    """
+    models = {one.setting.embedder for one, _ in both}
+    numbers: dict[str, int] = {}
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
     columns = [Column(key="system", head="system", form=text)]
-    for number, (one, main) in enumerate(both):
+    for one, main in both:
         name = _name(one)
-        columns += [
-            Column(key=f"strict {number}", head=f"{name}: strict accuracy", form=percent,
-                   below=(Column(key=f"interval {number}", head="95 %", form=percent_span),)),
-            Column(key=f"hit {number}", head="CL hit", form=percent, joined=True),
-            Column(key=f"tokens {number}", head="tokens", form=count, joined=True),
-        ]  # fmt: skip
+        if name not in numbers:
+            number = numbers[name] = len(numbers)
+            columns += [
+                Column(key=f"strict {number}", head=f"{name}: strict accuracy", form=percent,
+                       below=(Column(key=f"interval {number}", head="95 %", form=percent_span),)),
+                Column(key=f"hit {number}", head="CL hit", form=percent, joined=True),
+                Column(key=f"tokens {number}", head="tokens", form=count, joined=True),
+            ]  # fmt: skip
+        number = numbers[name]
         for line in main:
             if answers := line.scores.answers:
-                lines.setdefault(line.system, {"system": line.system}).update({
+                model = _model(one) if len(models) > 1 else ""
+                shown = f"{line.system} with {model}" if model else line.system
+                lines.setdefault((line.system, model), {"system": shown}).update({
                     f"strict {number}": answers.strict_accuracy,
                     f"interval {number}": answers.strict_interval,
                     f"hit {number}": line.scores.hit,
                     f"tokens {number}": line.context.mean,
                 })  # fmt: skip
-    rows = tuple(lines[name] for name in ordered([*lines]))
+    places = {name: place for place, name in enumerate(ordered([name for name, _ in lines]))}
+    rows = tuple(lines[key] for key in sorted(lines, key=lambda key: (places[key[0]], key[1])))
     return Section(
         name="settings",
         title="Side by side",
@@ -91,11 +103,12 @@ def _side_by_side(both: Sequence[tuple[Group, Sequence[Main]]]) -> Section:
 
 def _sections(both: Sequence[tuple[Group, Sequence[Main]]]) -> Iterator[Section]:
     palette = system_colours({name for one, _ in both for name in one.systems})
+    names = Counter(_name(one) for one, _ in both)
     for one, main in both:
         said = Notes(items=tuple(note.long for note in Signs(one.setting).notes))
         rows = (row for own in one.rows.values() for row in own)
         yield Section(
-            title=_name(one),
+            title=_name(one) if names[_name(one)] == 1 else f"{_name(one)}, {_model(one)}",
             blocks=(
                 *comparison(one, main, palette),
                 *sections.audit(one, main, palette),
@@ -113,3 +126,7 @@ def _name(one: Group) -> str:
     (split,) = splits if len(splits) == 1 else (None,)
     name = label(one.setting, one.questions)
     return f"{split}, {name}" if split else name
+
+
+def _model(one: Group) -> str:
+    return (one.setting.embedder or "").partition("@")[0]
