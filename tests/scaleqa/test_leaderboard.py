@@ -35,6 +35,7 @@ from scaleqa.leaderboard import (
     write_receipt,
     write_submission,
 )
+from scaleqa.leaderboard.consistency import contradictions
 from scaleqa.leaderboard.standings import boards
 from scaleqa.pages.html import to_html
 from scaleqa.pages.markdown import drawing_files, to_markdown
@@ -239,6 +240,40 @@ def test_an_answer_that_is_graded_too_well_is_refused(answers, tmp_path):
     assert "is graded True" in graded[About.HITS]
     gold = differs(made(answers, tmp_path / "two", change=other_gold))
     assert "gold is 'A', in the package" in gold[About.DATA]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "abstained", "letter", "correct"),
+    [
+        ((), True, None, True),
+        ((), False, "gold", False),
+        ((3,), True, None, False),
+        ((3,), False, "gold", True),
+    ],
+)
+def test_abstaining_is_right_where_it_is_offered_and_the_matter_never_came_up(
+    answers, evidence, abstained, letter, correct
+):
+    row = next(row for row in all_rows(answers) if row.answered)
+    reader = row.run.reader.model_copy(update={"abstention": True})
+    said = {"abstained": abstained, "answer": row.gold if letter else None}
+
+    def graded(verdict):
+        answered = row.answered.model_copy(update={**said, "correct": verdict})
+        return row.model_copy(
+            update={
+                "run": row.run.model_copy(update={"reader": reader}),
+                "answered": answered,
+                "evidence": evidence,
+                "evidence_shown": 0,
+                "hit": False,
+                "detail": None,
+            }
+        )
+
+    assert [*contradictions([graded(correct)])] == []
+    (found,) = contradictions([graded(not correct)])
+    assert f"is graded {not correct}" in found
 
 
 def test_another_package_is_refused(run, tmp_path):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 from scaleqa.evaluate.rows import Row
 from scaleqa.packages import Package
 from scaleqa.packages.package import LETTER
+from scaleqa.prompts import ABSTAIN
 from tsim.toolkit import tokens
 
 # Differences that are named; more are counted.
@@ -53,8 +54,14 @@ def contradictions(rows: Sequence[Row]) -> Iterator[str]:
                 yield f"{where}: the context has other than {row.context_tokens} tokens"
         if row.answered and row.grader == LETTER:
             answer, correct = row.answered.answer, row.answered.correct
-            if correct != (answer is not None and answer == row.gold):
-                yield f"{where}: {answer} is graded {correct}, and {row.gold} is right"
+            # Who may say that a matter never came up is right to say so if it did not.
+            offered = bool(row.run.reader and row.run.reader.abstention)
+            absent = offered and not row.present
+            if row.answered.abstained:
+                answer = ABSTAIN
+            right = ABSTAIN if absent else row.gold
+            if correct != (answer is not None and answer == right):
+                yield f"{where}: {answer} is graded {correct}, and {right} is right"
 
 
 def shown_known(rows: Sequence[Row]) -> bool:
