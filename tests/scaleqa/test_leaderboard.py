@@ -623,8 +623,10 @@ def test_committed_results_pass(committed):
 
 
 def test_committed_results_are_small():
+    """Rows and raw answers of thousands of readings ship; contexts, which are large, do not."""
     files = [file for file in (ROOT / "results").rglob("*") if file.is_file()]
-    assert sum(file.stat().st_size for file in files) < 3_000_000
+    assert max(file.stat().st_size for file in files) < 500_000
+    assert sum(file.stat().st_size for file in files) < 8_000_000
 
 
 def test_the_committed_page_is_what_the_command_writes(committed):
