@@ -243,20 +243,15 @@ def test_an_answer_that_is_graded_too_well_is_refused(answers, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("evidence", "abstained", "letter", "correct"),
-    [
-        ((), True, None, True),
-        ((), False, "gold", False),
-        ((3,), True, None, False),
-        ((3,), False, "gold", True),
-    ],
+    ("evidence", "abstained", "correct"),
+    [((), True, True), ((), False, False), ((3,), True, False), ((3,), False, True)],
 )
 def test_abstaining_is_right_where_it_is_offered_and_the_matter_never_came_up(
-    answers, evidence, abstained, letter, correct
+    answers, evidence, abstained, correct
 ):
     row = next(row for row in all_rows(answers) if row.answered)
     reader = row.run.reader.model_copy(update={"abstention": True})
-    said = {"abstained": abstained, "answer": row.gold if letter else None}
+    said = {"abstained": abstained, "answer": None if abstained else row.gold}
 
     def graded(verdict):
         answered = row.answered.model_copy(update={**said, "correct": verdict})

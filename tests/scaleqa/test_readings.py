@@ -69,16 +69,21 @@ def test_settings_stand_side_by_side_with_the_figures_of_their_rows(answered):
     assert "not written back" in page.introduction[1].text
 
 
+def copied(answered, out, **changes):
+    """Copies rows whose run is said to be another one."""
+    for path in answered.rglob("*.jsonl"):
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        for row in rows:
+            row["run"] |= changes
+        copy = out / path.relative_to(answered)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
 def test_a_system_with_another_model_has_a_line_of_its_own(answered, tmp_path):
-    """Rows of the second model are those of the first under another name."""
-    for words, model in (("own", None), ("own", "second"), ("other", None)):
-        for path in (answered / words).rglob("*.jsonl"):
-            rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-            for row in rows:
-                row["run"]["embedder"] = f"{model or 'first'}@0"
-            copy = tmp_path / f"{words}-{model}" / path.relative_to(answered)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    copied(answered / "own", tmp_path / "1", embedder="first@0")
+    copied(answered / "own", tmp_path / "2", embedder="second@0")
+    copied(answered / "other", tmp_path / "3", embedder="first@0")
     page = readings(tmp_path, ("standard_rag",), "Main comparison")
     side = page.tables[0]
     names = ["standard_rag with first", "standard_rag with second"]
@@ -90,6 +95,15 @@ def test_a_system_with_another_model_has_a_line_of_its_own(answered, tmp_path):
     assert "strict 1" not in second
     titles = [section.title for section in page.sections[1:]]
     assert [title.endswith(("first", "second")) for title in titles] == [True, True, False]
+
+
+def test_settings_of_the_same_name_keep_their_figures(answered, tmp_path):
+    """The prompt is no part of the name."""
+    copied(answered / "own", tmp_path / "1")
+    reader = all_rows(answered / "own")[0].run.reader.model_dump(mode="json")
+    copied(answered / "own", tmp_path / "2", reader=reader | {"prompt": "other.v1/0"})
+    (row,) = readings(tmp_path, ("standard_rag",), "Main comparison").tables[0].rows
+    assert {"strict 0", "strict 1"} <= row.keys()
 
 
 def test_systems_are_chosen_and_one_setting_needs_no_comparison_of_settings(answered):

@@ -160,7 +160,7 @@ def task_of(row: Row) -> Task:
         options=row.options,
         kind=row.domain,
         absent=not row.present,
-        may_abstain=bool(row.run.reader and row.run.reader.abstention),
+        may_abstain=row.may_abstain,
     )
 
 

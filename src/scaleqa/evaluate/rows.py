@@ -218,6 +218,11 @@ class Row(Stored):
         return bool(self.evidence)
 
     @property
+    def may_abstain(self) -> bool:
+        """Whether the prompt offers to say that the matter never came up."""
+        return bool(self.run.reader and self.run.reader.abstention)
+
+    @property
     def silent(self) -> bool:
         """Whether the system returned nothing."""
         return self.context_tokens == 0

@@ -53,15 +53,13 @@ def contradictions(rows: Sequence[Row]) -> Iterator[str]:
             if detail.context and tokens.by_words(detail.context) != row.context_tokens:
                 yield f"{where}: the context has other than {row.context_tokens} tokens"
         if row.answered and row.grader == LETTER:
-            answer, correct = row.answered.answer, row.answered.correct
-            # Who may say that a matter never came up is right to say so if it did not.
-            offered = bool(row.run.reader and row.run.reader.abstention)
-            absent = offered and not row.present
+            said, correct = row.answered.answer, row.answered.correct
             if row.answered.abstained:
-                answer = ABSTAIN
-            right = ABSTAIN if absent else row.gold
-            if correct != (answer is not None and answer == right):
-                yield f"{where}: {answer} is graded {correct}, and {right} is right"
+                said = ABSTAIN
+            # Nothing else is right where it may be said that a matter which never came up did not.
+            right = row.gold if row.present or not row.may_abstain else ABSTAIN
+            if correct != (said is not None and said == right):
+                yield f"{where}: {said} is graded {correct}, and {right} is right"
 
 
 def shown_known(rows: Sequence[Row]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from scaleqa.errors import DataError
 from scaleqa.evaluate.rowfile import all_rows
 from scaleqa.figures.breakdown import by_domain
 from scaleqa.figures.comparison import Main, main_table, paired_table
-from scaleqa.figures.groups import Group, group
+from scaleqa.figures.groups import Group, Setting, group
 from scaleqa.pages.forms import count, percent, percent_span, text
 from scaleqa.pages.page import Facts, Notes, Page, Paragraph, Section
 from scaleqa.pages.table import Column, Table
@@ -64,33 +65,32 @@ def _side_by_side(both: Sequence[tuple[Group, Sequence[Main]]]) -> Section:
 
     Systems with another embedding model have lines of their own.
     """
-    models = {one.setting.embedder for one, _ in both}
-    numbers: dict[str, int] = {}
+    several = len({one.setting.embedder for one, _ in both}) > 1
+    settings: dict[tuple[str, Setting], int] = {}
     lines: dict[tuple[str, str], dict[str, Any]] = {}
-    columns = [Column(key="system", head="system", form=text)]
     for one, main in both:
-        name = _name(one)
-        if name not in numbers:
-            number = numbers[name] = len(numbers)
-            columns += [
-                Column(key=f"strict {number}", head=f"{name}: strict accuracy", form=percent,
-                       below=(Column(key=f"interval {number}", head="95 %", form=percent_span),)),
-                Column(key=f"hit {number}", head="CL hit", form=percent, joined=True),
-                Column(key=f"tokens {number}", head="tokens", form=count, joined=True),
-            ]  # fmt: skip
-        number = numbers[name]
+        place = (_name(one), replace(one.setting, embedder=None))
+        number = settings.setdefault(place, len(settings))
         for line in main:
             if answers := line.scores.answers:
-                model = _model(one) if len(models) > 1 else ""
-                shown = f"{line.system} with {model}" if model else line.system
-                lines.setdefault((line.system, model), {"system": shown}).update({
+                shown = f"{line.system} with {_model(one)}" if several else line.system
+                key = (line.system, one.setting.embedder or "")
+                lines.setdefault(key, {"system": shown}).update({
                     f"strict {number}": answers.strict_accuracy,
                     f"interval {number}": answers.strict_interval,
                     f"hit {number}": line.scores.hit,
                     f"tokens {number}": line.context.mean,
                 })  # fmt: skip
-    places = {name: place for place, name in enumerate(ordered([name for name, _ in lines]))}
-    rows = tuple(lines[key] for key in sorted(lines, key=lambda key: (places[key[0]], key[1])))
+    columns = [Column(key="system", head="system", form=text)]
+    for (name, _), number in settings.items():
+        columns += [
+            Column(key=f"strict {number}", head=f"{name}: strict accuracy", form=percent,
+                   below=(Column(key=f"interval {number}", head="95 %", form=percent_span),)),
+            Column(key=f"hit {number}", head="CL hit", form=percent, joined=True),
+            Column(key=f"tokens {number}", head="tokens", form=count, joined=True),
+        ]  # fmt: skip
+    order = ordered({system for system, _ in lines})
+    rows = tuple(lines[key] for key in sorted(lines, key=lambda key: (order.index(key[0]), key[1])))
     return Section(
         name="settings",
         title="Side by side",
